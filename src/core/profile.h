@@ -1,0 +1,69 @@
+/* profile.h - one task's profile: which ticks are kept, the timeline, the contexts and their paths, in a fixed
+ * arena. It joins keep, timeline, contexts and paths, and decides what yields when room runs out: contexts
+ * merge, lightest first; below M/8 of them the timeline halves; still full, the path is cut at its deepest
+ * stored ancestor and marked "[cut k]". Nothing weighed is ever lost from the sum. Pure, single-threaded. */
+#ifndef TARE_CORE_PROFILE_H
+#define TARE_CORE_PROFILE_H
+
+#include "core/contexts.h"
+#include "core/err.h"
+#include "core/frame.h"
+#include "core/keep.h"
+#include "core/paths.h"
+#include "core/recording.h"
+#include "core/rng.h"
+#include "core/timeline.h"
+
+#define PROFILE_MAX_DEPTH 512u /* deeper paths lose frames from the middle: "[cut k]" */
+
+struct profile_limits {
+	uint32_t slots;	   /* N */
+	uint32_t contexts; /* M */
+	struct paths_limits paths;
+};
+
+struct profile_settings {
+	struct profile_limits limits;
+	uint64_t base_ns; /* base period: first span of a slot, unit of a group */
+	uint64_t seed;
+	bool keeps_all;
+};
+
+/* One look at a thread. Times are elapsed since the task began. */
+struct tick {
+	uint64_t from_ns, at_ns; /* its weight belongs to (from, at]; equal for running ones */
+	uint64_t weight_ns;	 /* measured, > 0 */
+	enum state state;
+};
+
+struct profile; /* opaque */
+
+/* Takes all memory at once. -EINVAL (say which), -ENOMEM. */
+int profile_open(const struct profile_settings *settings, struct profile **out, struct err *err);
+
+/* Accepts NULL. */
+void profile_close(struct profile *p);
+
+/* Must this tick's stack be looked at? Ask once a tick, then call profile_add with the same tick. No allocation. */
+bool profile_wants(struct profile *p, const struct tick *tick);
+
+/* Adds the tick. `path` (thread first, then frames from the root) when it was wanted; NULL when it was not, or when
+ * it was and no stack could be had: the weight then goes to a "[no stack]" path. Never fails. */
+void profile_add(struct profile *p, const struct tick *tick, const struct frame *path,
+		 size_t depth);
+
+/* `lost` samples were lost up to `at_ns`. Their weight arrives with the next tick. */
+void profile_lost(struct profile *p, uint64_t at_ns, uint64_t lost);
+
+/* The part of the label that the profile knows: weight_ns, ticks, kept, one_in, slot_count, slot_ns, batches, merges, rng. */
+void profile_label(const struct profile *p, struct label *label);
+
+/* Appends all that changed since the last call, as rows of task `task`. -ENOMEM: nothing is forgotten. */
+int profile_take_changes(struct profile *p, uint32_t task, struct changes *out);
+
+/* For tests and the next rooms: the parts, read only. */
+const struct timeline *profile_timeline(const struct profile *p);
+const struct contexts *profile_contexts(const struct profile *p);
+const struct paths *profile_paths(const struct profile *p);
+
+#endif

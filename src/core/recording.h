@@ -1,0 +1,182 @@
+/* recording.h - a recording as plain rows: what the instruments hand to the store, and what the store hands
+ * to report, serve and export. Every struct here has its table in fields.h. */
+#ifndef TARE_CORE_RECORDING_H
+#define TARE_CORE_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/frame.h"
+
+#define BATCH_COUNT 32
+#define NO_ID	    UINT32_MAX /* absent: a root's parent, an empty slot's context; NULL in the store */
+#define TASK_RUN    1u	       /* the task that is the whole run; named tasks get ids above */
+
+/* A trie node: one frame under its parent. */
+struct node_row {
+	uint32_t id;
+	uint32_t parent; /* NO_ID: a root */
+	uint32_t frame;
+};
+
+struct frame_row {
+	uint32_t id;
+	uint32_t kind; /* enum frame_kind */
+	uint32_t pid, tid, line;
+	struct str name, module, file;
+};
+
+/* One equal span of elapsed time. */
+struct slot_row {
+	uint32_t task, id; /* id: 0 is the start */
+	uint32_t node;	   /* NO_ID: nothing was kept here */
+	uint64_t running_ns, waiting_ns, runnable_ns;
+	uint64_t unsampled_ns; /* of the group still open when it was saved */
+	uint32_t kept, lost;
+};
+
+/* One full path over the whole run. */
+struct context_row {
+	uint32_t task, id;
+	uint32_t node;
+	uint64_t certain_ns, uncertain_ns;
+	uint64_t running_ns, waiting_ns, runnable_ns;
+	uint64_t kept;
+	uint64_t batch_ns[BATCH_COUNT];
+};
+
+/* What measuring took in one window, by part. CPU time of our own unless said otherwise. */
+struct ledger_row {
+	uint32_t id;	    /* 0 is the start */
+	uint64_t window_ns; /* length of the window */
+	uint64_t sample_ns; /* handling ticks, unwinding and naming kept ones */
+	uint64_t kernel_ns; /* taken in the kernel on the target's account, calibrated: at least */
+	uint64_t save_ns;   /* saves */
+	uint64_t start_ns;  /* start-up: maps, tables, calibration */
+	uint64_t fixed_ns;  /* the rest: status, waiting, side-band */
+	uint64_t ticks, kept, lost;
+	uint64_t period_ns; /* in force at the end of the window */
+};
+
+/* The label: one row of facts about the run. Every member is one field of table_recording. */
+struct label {
+	/* what ran */
+	struct str instrument;	 /* "record" */
+	struct str command;	 /* arguments joined by blanks, escaped for a shell where needed */
+	struct str comm;	 /* short name of the first process */
+	struct str host, kernel; /* uname -n, uname -sr */
+	struct str tare_version;
+	uint32_t pid;	  /* of the first process */
+	bool is_attached; /* -p: it ran before us */
+	uint32_t cpu_count;
+	int64_t started_wall_ns; /* CLOCK_REALTIME */
+	int64_t saved_wall_ns;	 /* of the last save */
+	uint64_t elapsed_ns;	 /* CLOCK_MONOTONIC, start to the last save */
+	bool is_finished;	 /* false: it was cut off; holds up to saved_wall_ns */
+	struct str
+		ended_by; /* "exit", "signal", "duration", "interrupt", "detached", "" while it runs */
+	int64_t exit_status; /* of the command: 0..255, 128 + signal, or -1 for not known */
+	/* how it was sampled */
+	struct str engine;	 /* "perf" */
+	struct str clock;	 /* "cpu" */
+	uint64_t base_period_ns; /* asked for */
+	uint64_t period_ns;	 /* in force at the end */
+	uint64_t period_changes;
+	bool is_jittered; /* else the period is a prime number of ns */
+	bool is_derived;  /* weights from times of samples, not from the counter */
+	struct str
+		children; /* what is known to be unseen, "" for nothing: "under a period unseen" */
+	struct str
+		kernel_stacks; /* "" when they are in, else the reason: "not allowed: perf_event_paranoid is 2" */
+	/* what was seen */
+	uint64_t clock_ns;  /* CPU time of the task by the kernel's counter */
+	uint64_t weight_ns; /* sum of all slots; clock_ns - weight_ns is (unsampled) */
+	uint64_t ticks, kept;
+	uint64_t one_in; /* D at the end */
+	bool keeps_all;	 /* --full */
+	uint64_t lost, lost_events,
+		throttled; /* samples lost; gaps they came in; times the kernel throttled */
+	uint64_t whole_stacks, broken_stacks, cut_stacks,
+		unnamed_frames;	     /* of kept samples: reached the root;
+				    stopped in the middle; deeper than the copy; frames without a symbol */
+	uint64_t broken_ns, cut_ns;  /* weight of those */
+	uint64_t threads, processes; /* ever seen */
+	/* its size */
+	uint32_t slot_count; /* N */
+	uint64_t slot_ns;    /* span of a slot now */
+	uint32_t batches;    /* spans in use of a context's batches */
+	uint64_t merges;     /* contexts merged */
+	uint64_t size_limit_bytes;
+	uint64_t saves, save_pauses, save_paused_ns; /* held up by a foreign reader */
+	/* its price */
+	uint64_t price_limit_ppm;
+	uint64_t own_cpu_ns; /* of all our processes */
+	uint64_t sample_ns, kernel_ns, save_ns, start_ns,
+		fixed_ns;	 /* parts; kernel_ns is not in own_cpu_ns */
+	uint64_t kernel_tick_ps; /* calibrated cost of one tick in the kernel; 0: unmeasured */
+	uint64_t own_rss_bytes;	 /* the most we held */
+	/* the coins */
+	uint64_t rng_0, rng_1, rng_2, rng_3;
+	uint32_t writer_pid; /* who records */
+};
+
+/* Everything that changed since the last save. Strings are borrowed from whoever filled it, until they change. */
+struct changes {
+	struct node_row *nodes;
+	struct frame_row *frames;
+	struct slot_row *slots;
+	struct context_row *contexts;
+	struct ledger_row *ledger;
+	uint32_t *gone_nodes, *gone_frames, *gone_contexts; /* ids to delete */
+	uint32_t node_count, frame_count, slot_count, context_count, ledger_count;
+	uint32_t gone_node_count, gone_frame_count, gone_context_count;
+	uint32_t node_room, frame_room, slot_room, context_room, ledger_room;
+	uint32_t gone_node_room, gone_frame_room, gone_context_room;
+	uint32_t
+		slots_from; /* slots with id >= this exist no more (the timeline halved); NO_ID: none went */
+	uint32_t ledger_from; /* likewise for ledger windows */
+};
+
+#define CHANGES_EMPTY ((struct changes){ .slots_from = NO_ID, .ledger_from = NO_ID })
+
+/* Empties it, keeping its memory. */
+void changes_reset(struct changes *c);
+
+/* Accepts the empty value, and may run twice. */
+void changes_free(struct changes *c);
+
+/* Append one zeroed row (or id) and return it; NULL: out of memory. */
+struct node_row *changes_node(struct changes *c);
+struct frame_row *changes_frame(struct changes *c);
+struct slot_row *changes_slot(struct changes *c);
+struct context_row *changes_context(struct changes *c);
+struct ledger_row *changes_ledger(struct changes *c);
+uint32_t *changes_gone_node(struct changes *c);
+uint32_t *changes_gone_frame(struct changes *c);
+uint32_t *changes_gone_context(struct changes *c);
+
+/* A recording as it was read: rows sorted by id, checked (references exist, no cycles, sums in range). Owns
+ * everything, strings too. */
+struct recording {
+	struct label label;
+	struct node_row *nodes;
+	struct frame_row *frames;
+	struct slot_row *slots;
+	struct context_row *contexts;
+	struct ledger_row *ledger;
+	uint32_t node_count, frame_count, slot_count, context_count, ledger_count;
+	char *text;	     /* all strings */
+	uint64_t file_bytes; /* size of the file, -wal and -shm included */
+};
+
+#define RECORDING_EMPTY ((struct recording){ .nodes = NULL })
+
+/* Accepts the empty value, and may run twice. */
+void recording_free(struct recording *r);
+
+/* The row with this id, or NULL. Rows are sorted by id: a binary search. */
+const struct node_row *recording_node(const struct recording *r, uint32_t id);
+const struct frame_row *recording_frame(const struct recording *r, uint32_t id);
+
+#endif

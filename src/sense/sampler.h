@@ -1,0 +1,89 @@
+/* sampler.h - the seam for engines: whatever looks at a program and gives ticks. `perf` is the first; `bpf` and
+ * `ptrace` follow. Engines unwind and name only the ticks that the sink wants. One thread. */
+#ifndef TARE_SENSE_SAMPLER_H
+#define TARE_SENSE_SAMPLER_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/err.h"
+#include "core/frame.h"
+#include "core/profile.h"
+#include "core/units.h"
+
+struct sampler; /* opaque, one an engine */
+
+struct sampler_settings {
+	pid_t pid;	     /* watched with all its threads and, from now on, its children */
+	bool starts_at_exec; /* the process waits for us and will exec: begin there */
+	uint64_t period_ns;  /* base period; an engine may take the next lower prime */
+	struct mono start;   /* elapsed time 0 of the task */
+	const char *
+		switched_off; /* comma list for tests, from TARE_NO: "read_inherit", "kernel"; may be NULL */
+};
+
+/* Life of what is watched. Strings borrowed during the call. */
+enum life_kind { LIFE_FORK, LIFE_THREAD, LIFE_EXEC, LIFE_EXIT };
+struct life {
+	enum life_kind kind;
+	uint32_t pid, tid;
+	struct str comm;
+};
+
+enum stack_end {
+	STACK_WHOLE,  /* the walk reached the end that the compiler marked */
+	STACK_BROKEN, /* it stopped in the middle: "[broken]" stands below the thread */
+	STACK_CUT,    /* deeper than the copied stack: "[cut]" stands below the thread */
+};
+
+/* Where ticks go. All functions are required. Called from drain only. */
+struct sampler_sink {
+	void *owner;
+	/* Asked once for every tick, in order of time, before anything is unwound. */
+	bool (*wants)(void *owner, const struct tick *tick);
+	/* The same tick again, with its path (thread first, then from the root) if it was wanted, else NULL, 0. */
+	void (*take)(void *owner, const struct tick *tick, const struct frame *path, size_t depth,
+		     enum stack_end end);
+	void (*lost)(void *owner, uint64_t at_ns, uint64_t samples);
+	void (*life)(void *owner, const struct life *event);
+};
+
+/* What the label says of an engine. Strings are static or live until close. */
+struct sampler_facts {
+	const char *name, *clock; /* "perf", "cpu" */
+	uint64_t period_ns;	  /* really in force */
+	bool is_jittered, is_derived;
+	bool is_over;		   /* every watched process has ended */
+	const char *children;	   /* what is unseen, "" for nothing */
+	const char *kernel_stacks; /* "", or why there are none */
+	uint64_t clock_ns;	   /* CPU time of the task by the counter, up to now */
+	uint64_t lost_count, lost_events, throttled_count;
+	uint64_t threads, processes; /* ever seen */
+	uint64_t unnamed_frames;     /* among those given */
+	uint64_t kernel_tick_ps;     /* calibrated cost of one tick in the kernel; 0: unmeasured */
+};
+
+struct sampler_ops {
+	const char *name;
+	/* Begins to watch. Errors are three lines: EACCES, EPERM, ESRCH, EMFILE, mlock limit and no such event
+	 * are told apart. */
+	int (*open)(const struct sampler_settings *settings, struct sampler **out, struct err *err);
+	/* Descriptors to wait on; returns how many, at most `max`. May change after set_period and drain. */
+	size_t (*wait_on)(struct sampler *s, struct pollfd *out, size_t max);
+	/* Takes all there is. -errno only when nothing more can come. */
+	int (*drain)(struct sampler *s, const struct sampler_sink *sink, struct err *err);
+	/* Changes the real period; takes what is left first. */
+	int (*set_period)(struct sampler *s, uint64_t period_ns, const struct sampler_sink *sink,
+			  struct err *err);
+	/* Measures what a tick costs in the kernel, in a spinning child of ours: fastest of 5 rounds. */
+	int (*calibrate)(struct sampler *s, struct err *err);
+	void (*facts)(struct sampler *s, struct sampler_facts *out);
+	void (*close)(struct sampler *s); /* accepts NULL */
+};
+
+extern const struct sampler_ops sampler_perf;
+
+#endif

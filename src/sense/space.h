@@ -1,0 +1,88 @@
+/* space.h - the address spaces of watched processes: which file is mapped where, how to walk a copied stack there
+ * and what its addresses are called. Tables are built once a build-id and shared by all processes. Foreign files
+ * are hostile: a bad one means "unsymbolised", never a crash. One thread. */
+#ifndef TARE_SENSE_SPACE_H
+#define TARE_SENSE_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/err.h"
+#include "core/frame.h"
+#include "sense/sampler.h"
+
+#define SPACE_MAX_FRAMES 1024u
+
+struct spaces; /* opaque: all processes of one sampler */
+
+/* -ENOMEM. */
+int spaces_open(struct spaces **out, struct err *err);
+
+/* Accepts NULL. */
+void spaces_close(struct spaces *s);
+
+/* Reads /proc/PID/maps anew (a late attach, or the net when an address is unknown). Quietly does nothing for a dead process. */
+void spaces_read(struct spaces *s, pid_t pid);
+
+/* One new executable mapping, as a PERF_RECORD_MMAP2 tells it. `file` is borrowed. */
+struct mapping_event {
+	pid_t pid;
+	uint64_t start, len, file_offset;
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	struct str file; /* "/usr/lib/x.so", "[vdso]", "//anon" */
+};
+void spaces_map(struct spaces *s, const struct mapping_event *m);
+
+/* A process forked (its child has the same space), executed (its space is empty) or ended. */
+void spaces_fork(struct spaces *s, pid_t parent, pid_t child);
+void spaces_exec(struct spaces *s, pid_t pid);
+void spaces_exit(struct spaces *s, pid_t pid);
+
+/* Order of registers in struct stack_copy.regs: the numbers of DWARF for x86-64. */
+enum stack_reg {
+	REG_RAX,
+	REG_RDX,
+	REG_RCX,
+	REG_RBX,
+	REG_RSI,
+	REG_RDI,
+	REG_RBP,
+	REG_RSP,
+	REG_R8,
+	REG_R9,
+	REG_R10,
+	REG_R11,
+	REG_R12,
+	REG_R13,
+	REG_R14,
+	REG_R15,
+	REG_RIP,
+	REG_COUNT,
+};
+
+/* What a sample brought. All borrowed. */
+struct stack_copy {
+	uint64_t regs[REG_COUNT]; /* of user mode */
+	bool has_user;		  /* false: a kernel thread, or none were given */
+	const uint8_t *bytes;	  /* the stack from rsp upward */
+	size_t len;
+	const uint64_t *kernel; /* return addresses in the kernel, innermost first */
+	size_t kernel_count;
+};
+
+/* Walks and names a stack: frames from the root to the innermost, kernel frames last. Writes at most `max` (of a
+ * deeper stack the root and the innermost stay, "[cut k]" between), returns how many. A stack that did not reach
+ * its end begins with a marker frame: "[broken]" or "[cut]". Strings live until spaces_close(). */
+size_t spaces_walk(struct spaces *s, pid_t pid, const struct stack_copy *copy, struct frame *out,
+		   size_t max, enum stack_end *out_end);
+
+/* Frames given so far that had no symbol. */
+uint64_t spaces_unnamed(const struct spaces *s);
+
+/* Why there are no kernel names: "" when there are. */
+const char *spaces_kernel_names(struct spaces *s);
+
+#endif

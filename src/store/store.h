@@ -1,0 +1,50 @@
+/* store.h - recordings on disk: one seam, for each engine the same rows (core/recording.h). */
+#ifndef TARE_STORE_STORE_H
+#define TARE_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/err.h"
+#include "core/profile.h"
+#include "core/recording.h"
+
+struct store_limits {
+	uint64_t bytes;	    /* everything: database, -wal and -shm */
+	bool may_overwrite; /* --force */
+};
+
+/* How a save went. */
+struct store_saved {
+	uint64_t bytes; /* on disk now: database, -wal and -shm */
+	bool is_paused; /* a foreign reader sits: nothing was written, try again later; changes must be kept */
+};
+
+/* One database engine. Every member is required. `db` belongs to one thread. */
+struct store_ops {
+	const char *scheme; /* "sqlite" */
+	/* Makes a new, empty recording and holds it for writing. A half-made one is never seen under its name.
+	 * -EEXIST: there is one and may_overwrite is false. -EBUSY: another process writes it; the message has its
+	 * pid. -ENOSPC, -EACCES, -EROFS. */
+	int (*create)(const char *url, const struct store_limits *limits, void **out_db,
+		      struct err *err);
+	/* Writes all changes and the label in one transaction, or nothing. -ENOSPC, -EIO: the recording stays as it
+	 * was at the last good save, and saving may be tried again with the same changes and later ones. */
+	int (*save)(void *db, const struct label *label, const struct changes *changes,
+		    struct store_saved *out, struct err *err);
+	/* Ends writing; leaves one file (no -wal, no -shm) when no other process reads it. Accepts NULL. */
+	void (*close)(void *db);
+	/* Reads a whole recording, in one short transaction. What is foreign is checked: -EBADMSG for what is no
+	 * recording or is damaged (says what and where), -ENOTSUP for one that needs a newer tare (says which). */
+	int (*load)(const char *url, struct recording *out, struct err *err);
+	/* The largest limits of a profile that fit into `bytes` with `slots` slots. -ENOSPC: they do not fit; the
+	 * message has the largest number of slots that does. */
+	int (*fit)(uint64_t bytes, uint32_t slots, struct profile_limits *out, struct err *err);
+};
+
+extern const struct store_ops store_sqlite;
+
+/* The engine for a URL or a plain path ("x.tare": SQLite). -EINVAL names the schemes there are. */
+int store_find(const char *url, const struct store_ops **out, struct err *err);
+
+#endif
