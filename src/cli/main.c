@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/app.h"
@@ -79,7 +78,6 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "--help";
 	const struct command *c;
 
-	umask(077);
 	setlocale(LC_CTYPE, "");
 	app.has_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	app.switched_off = getenv("TARE_NO");

@@ -55,7 +55,10 @@ bool contexts_merge_lightest(struct contexts *c, struct paths *p, struct rng *r)
 /* The timeline halved: neighbouring batches add up, `batches` (a power of two, at most BATCH_COUNT) are in use. */
 void contexts_halve_batches(struct contexts *c, uint32_t batches);
 
-/* Appends changed entries as rows of task `task`, freed ones as deleted ids, and forgets the marks. -ENOMEM. */
-int contexts_take_changes(struct contexts *c, uint32_t task, struct changes *out);
+/* Appends the entries that changed since contexts_saved() as rows of task `task`, freed ones as deleted ids. -ENOMEM. */
+int contexts_changes(const struct contexts *c, uint32_t task, struct changes *out);
+
+/* What contexts_changes() gave is saved: forgets the marks. */
+void contexts_saved(struct contexts *c);
 
 #endif

@@ -29,7 +29,10 @@ void ledger_add(struct ledger *l, const struct ledger_row *window);
 /* The sum of all windows (id 0, period of the last). */
 struct ledger_row ledger_total(const struct ledger *l);
 
-/* Appends changed rows and forgets the marks. -ENOMEM. */
-int ledger_take_changes(struct ledger *l, struct changes *out);
+/* Appends the rows that changed since ledger_saved(). -ENOMEM. */
+int ledger_changes(const struct ledger *l, struct changes *out);
+
+/* What ledger_changes() gave is saved: forgets the marks. */
+void ledger_saved(struct ledger *l);
 
 #endif

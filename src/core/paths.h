@@ -53,8 +53,11 @@ struct paths_used {
 };
 struct paths_used paths_used(const struct paths *p);
 
-/* Appends to `out` the rows of nodes and frames that changed since the last call, freed ones as deleted ids,
- * and forgets the marks. Strings are borrowed as in paths_frame(). -ENOMEM. */
-int paths_take_changes(struct paths *p, struct changes *out);
+/* Appends to `out` the rows of nodes and frames that changed since paths_saved(), freed ones as deleted ids. Marks
+ * stay until the save is known to be good. Strings are borrowed as in paths_frame(). -ENOMEM. */
+int paths_changes(const struct paths *p, struct changes *out);
+
+/* What paths_changes() gave is saved: forgets the marks. */
+void paths_saved(struct paths *p);
 
 #endif

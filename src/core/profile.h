@@ -58,8 +58,13 @@ void profile_lost(struct profile *p, uint64_t at_ns, uint64_t lost);
 /* The part of the label that the profile knows: weight_ns, ticks, kept, one_in, slot_count, slot_ns, batches, merges, rng. */
 void profile_label(const struct profile *p, struct label *label);
 
-/* Appends all that changed since the last call, as rows of task `task`. -ENOMEM: nothing is forgotten. */
-int profile_take_changes(struct profile *p, uint32_t task, struct changes *out);
+/* Appends all that changed since profile_saved(), as rows of task `task`. Strings are borrowed until the next
+ * profile_add(). -ENOMEM. */
+int profile_changes(const struct profile *p, uint32_t task, struct changes *out);
+
+/* What profile_changes() gave is saved, with nothing added in between: forgets the marks. A save that failed or was
+ * held up is simply tried again later. */
+void profile_saved(struct profile *p);
 
 /* For tests and the next rooms: the parts, read only. */
 const struct timeline *profile_timeline(const struct profile *p);

@@ -61,7 +61,10 @@ typedef void (*timeline_closed_fn)(void *owner, uint32_t slot,
 void timeline_close_group(struct timeline *t, struct paths *p, struct rng *r, uint32_t node,
 			  timeline_closed_fn each, void *owner);
 
-/* Appends changed slots as rows of task `task` and forgets the marks. -ENOMEM. */
-int timeline_take_changes(struct timeline *t, uint32_t task, struct changes *out);
+/* Appends the slots that changed since timeline_saved() as rows of task `task`. -ENOMEM. */
+int timeline_changes(const struct timeline *t, uint32_t task, struct changes *out);
+
+/* What timeline_changes() gave is saved: forgets the marks. */
+void timeline_saved(struct timeline *t);
 
 #endif

@@ -1,0 +1,96 @@
+/* record_words.c - what `tare record` says while it runs and when it ends. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/record.h"
+
+/* What measuring took so far, in millionths of one CPU. */
+static uint64_t price_ppm(const struct session *s, struct mono now)
+{
+	uint64_t elapsed_ns = mono_elapsed_ns(s->start, now);
+	uint64_t spent_ns = s->label.own_cpu_ns + s->label.kernel_ns;
+
+	if (elapsed_ns == 0)
+		return 0;
+	return (uint64_t)((unsigned __int128)spent_ns * PPM / elapsed_ns);
+}
+
+static void append(char *out, size_t size, const char *part)
+{
+	size_t used = strlen(out);
+
+	snprintf(out + used, size - used, "%s%s", used > 0 ? " · " : "", part);
+}
+
+static void lost_share(const struct session *s, char *out, size_t size)
+{
+	uint64_t seen = s->label.ticks + s->label.lost;
+
+	if (s->label.lost == 0)
+		snprintf(out, size, "lost 0");
+	else
+		snprintf(out, size, "lost %.2f %%", 100.0 * (double)s->label.lost / (double)seen);
+}
+
+/* The parts of the line, so that the middle can go on a narrow terminal. */
+struct status_parts {
+	char clock[32], ticks[64], price[64], file[64], slot[48], lost[32], paused[64];
+};
+
+static void fill_parts(const struct session *s, struct mono now, struct status_parts *p)
+{
+	char a[32], b[32];
+
+	units_format_clock(mono_elapsed_ns(s->start, now), p->clock, sizeof(p->clock));
+	units_format_count(s->label.ticks, a, sizeof(a));
+	units_format_count(s->label.kept, b, sizeof(b));
+	snprintf(p->ticks, sizeof(p->ticks), "%s ticks, %s kept", a, b);
+	units_format_price(price_ppm(s, now), a, sizeof(a));
+	units_format_price(s->opts->price_ppm, b, sizeof(b));
+	snprintf(p->price, sizeof(p->price), "price %s of %s", a, b);
+	units_format_size(s->file_bytes, a, sizeof(a));
+	units_format_size(s->opts->max_bytes, b, sizeof(b));
+	snprintf(p->file, sizeof(p->file), "file %s of %s MB for ever", a, b);
+	units_format_duration(s->label.slot_ns, a, sizeof(a));
+	snprintf(p->slot, sizeof(p->slot), "slot %s", a);
+	lost_share(s, p->lost, sizeof(p->lost));
+	p->paused[0] = '\0';
+	if (s->is_paused) {
+		units_format_duration(mono_elapsed_ns(s->paused_since, now), a, sizeof(a));
+		snprintf(p->paused, sizeof(p->paused), "saves held up by a reader for %s", a);
+	}
+}
+
+void record_status(const struct session *s, struct mono now, unsigned columns, char *out,
+		   size_t size)
+{
+	bool is_wide = columns == 0 || columns >= 125;
+	struct status_parts p;
+
+	fill_parts(s, now, &p);
+	out[0] = '\0';
+	append(out, size, p.clock);
+	append(out, size, p.ticks);
+	append(out, size, p.price);
+	if (is_wide) {
+		append(out, size, p.file);
+		append(out, size, p.slot);
+	}
+	if (p.paused[0] != '\0')
+		append(out, size, p.paused);
+	else
+		append(out, size, p.lost);
+	if (columns == 0 || columns >= 72)
+		append(out, size, "Ctrl-C ends");
+}
+
+void record_summary(const struct session *s)
+{
+	struct mono end = { s->start.ns + s->label.elapsed_ns };
+	struct status_parts p;
+
+	fill_parts(s, end, &p);
+	fprintf(s->app->talk, "tare record: %s · %s · %s · %s · %s\n", p.clock, p.ticks, p.price,
+		p.file, p.lost);
+	fprintf(s->app->talk, "%s\nlook: tare report %s\n", s->path, s->path);
+}
