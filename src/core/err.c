@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put(char *out, size_t size, const char *fmt, va_list args)
+static void __attribute__((format(printf, 3, 0)))
+put(char *out, size_t size, const char *fmt, va_list args)
 {
 	int len = vsnprintf(out, size, fmt, args);
 

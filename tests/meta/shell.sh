@@ -3,7 +3,7 @@
 # Usage: shell.sh [TREE] | shell.sh --self-test
 set -eu
 
-words='(^|[;&|!(]|if|while) *\[\[ |<<[<]|[^0-9&]&>[^&]|\$\{[A-Za-z_0-9]+(\^|,|//|:[0-9])|^[ \t]*(local|declare|source|typeset) '
+words='(^|[;&|!(]|if|while) *\[\[ |<<[<]|[^0-9&][&]>[^&]|\$\{[A-Za-z_0-9]+(\^|,|//|:[0-9])|^[ \t]*(local|declare|source|typeset) '
 
 check() {
 	find "$1" -type f ! -path '*/.git/*' ! -path '*/build*/*' | sort >"$place/files"
