@@ -1,0 +1,47 @@
+#!/bin/sh
+# record_cost.sh - the label's own CPU agrees with the kernel's account of all our processes within 5 %; one reader
+# after another never disturbs a recorder; an idle process costs next to nothing.
+. "$(dirname "$0")/lib.sh"
+
+"$tare" doctor >/dev/null || skip_all 'tare record does not work here'
+${CC:-cc} -O2 -o cost "$here/../os/targets/cost.c" || skip_all 'no compiler'
+${CC:-cc} -O2 -o spinner "$here/../os/targets/spinner.c" || skip_all 'no compiler'
+
+number() {
+	tr ',{}' '\n\n\n' <out | sed -n "s/^ *\"$1\": *\([0-9]*\)\$/\1/p" | head -n 1
+}
+
+# agrees: the label of the last report against the file `spent`
+agrees() {
+	awk -v label="$(number own_cpu_ns)" '{ d = label / $1; print "label / kernel =", d; exit !(d > 0.95 && d < 1.05) }' spent
+}
+
+./spinner 8 1 >/dev/null &
+spinner=$!
+./cost spent "$tare" record -q --every 1ms --price 100% -d 6s -o busy.tare -p "$spinner"
+run "$tare" report --json busy.tare
+check 'the label and the kernel agree on the cost of a busy recording' agrees
+wait "$spinner"
+
+sleep 30 &
+idle=$!
+./cost spent "$tare" record -q -d 5s -o idle.tare -p "$idle" --price 0.5%
+run "$tare" report --json idle.tare
+check 'and of an idle one' agrees
+check 'an idle process costs under 0.3 % of a CPU, start included' awk '{ exit !($1 < 15000000 * 5) }' spent
+kill "$idle"
+
+./spinner 6 2 >/dev/null &
+spinner=$!
+"$tare" record -q --every 1ms --price 100% -d 5s -o watched.tare -p "$spinner" &
+recorder=$!
+while kill -0 "$recorder" 2>/dev/null; do
+	[ ! -e watched.tare ] || "$tare" report --json watched.tare >out 2>err || echo "$?" >>failed_reports
+done
+wait "$recorder"
+check 'reports in a loop do not disturb the recorder' test $? -eq 0
+check 'and every one of them succeeds' test ! -e failed_reports
+run "$tare" report --json watched.tare
+check 'no save was held up' test "$(number save_pauses)" -eq 0
+wait "$spinner"
+end
