@@ -461,6 +461,7 @@ static void close_window(struct session *s, uint64_t window_ns)
 	book(s, &w->fixed_ns);
 	label_engine(s);
 	profile_label(s->profile, l);
+	label_price(s);
 	w->window_ns = window_ns;
 	w->ticks = l->ticks - s->ticks_at_window;
 	w->kept = l->kept - s->kept_at_window;
@@ -537,7 +538,8 @@ int session_finish(struct session *s, const char *ended_by, int exit_status, str
 			  "the recording up to the last save is in the file and says unfinished");
 		return err_mend(err, "end the read transaction of that program and record again");
 	}
-	return code;
+	/* The label once more, now that the cost of that last save is known. */
+	return code < 0 ? code : session_save(s, true, err);
 }
 
 void session_close(struct session *s)

@@ -3,6 +3,10 @@
 #include <string.h>
 
 #include "cli/record.h"
+#include "core/scoped.h"
+#include "format/json.h"
+
+#define SUMMARY_SCHEMA_VERSION 1
 
 /* What measuring took so far, in millionths of one CPU. */
 static uint64_t price_ppm(const struct session *s, struct mono now)
@@ -93,4 +97,46 @@ void record_summary(const struct session *s)
 	fprintf(s->app->talk, "tare record: %s · %s · %s · %s · %s\n", p.clock, p.ticks, p.price,
 		p.file, p.lost);
 	fprintf(s->app->talk, "%s\nlook: tare report %s\n", s->path, s->path);
+}
+
+void record_json(const struct session *s)
+{
+	const struct label *l = &s->label;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} numbers[] = {
+		{ "elapsed_ns", l->elapsed_ns },
+		{ "ticks", l->ticks },
+		{ "kept", l->kept },
+		{ "lost", l->lost },
+		{ "clock_ns", l->clock_ns },
+		{ "weight_ns", l->weight_ns },
+		{ "own_cpu_ns", l->own_cpu_ns },
+		{ "kernel_ns", l->kernel_ns },
+		{ "price_limit_ppm", l->price_limit_ppm },
+		{ "file_bytes", s->file_bytes },
+		{ "size_limit_bytes", l->size_limit_bytes },
+	};
+	struct json j;
+
+	json_begin(&j, json_to_file, s->app->out, 0);
+	json_open_object(&j);
+	json_key(&j, "schema_version");
+	json_u64(&j, SUMMARY_SCHEMA_VERSION);
+	json_key(&j, "file");
+	json_chars(&j, s->path);
+	json_key(&j, "ended_by");
+	json_str(&j, l->ended_by);
+	json_key(&j, "exit_status");
+	if (l->exit_status < 0)
+		json_null(&j);
+	else
+		json_i64(&j, l->exit_status);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		json_key(&j, numbers[i].key);
+		json_u64(&j, numbers[i].value);
+	}
+	json_close(&j);
+	json_end(&j);
 }
