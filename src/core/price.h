@@ -21,21 +21,28 @@ struct price_spent {
 
 struct price {
 	uint64_t limit_ppm;
-	uint64_t base_ns;			/* the period never goes below this */
-	uint64_t max_ns;			/* nor above this */
-	uint64_t period_ns;			/* in force */
-	uint32_t quiet_windows;			/* in a row under a quarter of what is allowed */
-	bool is_fixed_over;			/* the fixed part alone is over the price: say so */
-	uint64_t once_ns[PRICE_SPREAD_WINDOWS]; /* ring: one-time costs of the last ten minutes */
+	uint64_t base_ns;	/* the period never goes below this */
+	uint64_t max_ns;	/* nor above this */
+	uint64_t period_ns;	/* in force */
+	uint32_t quiet_windows; /* in a row under a quarter of what is allowed */
+	bool is_fixed_over;	/* the fixed part alone is over the price: say so */
+	uint64_t debt_ns;	/* what samples took beyond what was left, not yet made good */
+	uint64_t once_ns
+		[PRICE_SPREAD_WINDOWS]; /* ring, a cell a second: one-time costs of ten minutes */
 	uint64_t once_sum_ns;
+	uint64_t once_into_ns; /* time that has passed in the cell `once_at` */
 	uint32_t once_at;
 };
 
 /* `base_ns` > 0, `max_ns` >= base_ns. */
 void price_init(struct price *p, uint64_t limit_ppm, uint64_t base_ns, uint64_t max_ns);
 
-/* Judges one window and returns the period for the next. Over what is left for samples: doubles at once. Under a
- * quarter of it for 10 windows: shrinks by 1/8 a window, down to the base. Fixed part alone over the price: kept. */
+/* Judges one window and returns the period for the next. What is left for samples is the price less fixed part and
+ * spread. Over it: the period doubles at once. Under a quarter of it for 10 windows: it shrinks by 1/8 a window, down
+ * to the base, but not before what earlier windows took beyond it is made good (at most ten minutes' worth is
+ * remembered), so that a target that is hot in bursts cannot take more than the price either. Fixed part alone over
+ * the price: said, and the period is kept unless samples alone are over the price too. A window may have any length;
+ * one of 0 is only remembered. */
 uint64_t price_next_period(struct price *p, const struct price_spent *spent);
 
 /* When to save: after 200 kept samples, never closer than 1 s, never further than 60 s apart, and in between only
