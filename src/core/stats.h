@@ -1,5 +1,7 @@
-/* stats.h - how sure a share is. Errors are half widths of 95 % intervals from batch means (ratio estimator
- * over equal spans; Cochran, "Sampling Techniques", 3rd ed., 6.4), with Student's t for the spans there are. Pure. */
+/* stats.h - how sure a share is. Errors are half widths of 95 % intervals from batch means: the ratio estimator over
+ * equal spans of the run (Cochran, "Sampling Techniques", 3rd ed., 6.4) with Student's t for the spans there are.
+ * Each span's residual is divided by 1 - its part of the whole (MacKinnon and White, 1985, "HC2"): the same as
+ * Cochran's n / (n - 1) for equal spans, and right when a few spans hold most of the weight. Pure and thread-safe. */
 #ifndef TARE_CORE_STATS_H
 #define TARE_CORE_STATS_H
 
@@ -16,8 +18,14 @@ struct share {
 	bool is_coarse; /* fewer than 100 kept samples in the range (not: of the part) */
 };
 
-/* The share of `part_ns` in `whole_ns`, both sums by batch. Only the first `batches` are used; trailing empty ones
- * are left out. `range_kept`: samples in the whole range. `part_kept`: of the part. */
+/* The share of `part_ns` in `whole_ns`, both sums by batch. Only the first `batches` are used; empty ones say nothing
+ * and are left out. `range_kept`: samples in the whole range. `part_kept`: of the part.
+ *
+ * The error is never under what `range_kept` independent samples would give (Agresti and Coull, 1998): the same
+ * number of samples in each batch by chance would show as "± 0", and so would the one sample of a rare place if it
+ * fell well. A part that is absent, or the whole, has at least 3 / range_kept: the rule of three, so that 0 and
+ * 100 % never claim to be certain (PAGE.md: "none seen, under 300/n %").
+ * No weight, no samples, or fewer than two batches with weight: there is no way to know, and the error is 1.0. */
 struct share stats_share(const uint64_t *part_ns, const uint64_t *whole_ns, size_t batches,
 			 uint64_t part_kept, uint64_t range_kept);
 
