@@ -25,8 +25,8 @@ double stats_t95(size_t df)
 
 	if (df < ARRAY_LEN(table))
 		return table[df];
-	/* Cornish and Fisher's expansion: right to four digits from here on. */
-	return Z95 + 2.372271 / n + 2.822500 / (n * n);
+	/* Cornish and Fisher's expansion: right to five digits from here on. */
+	return Z95 + (2.372271 + (2.822499 + 2.555850 / n) / n) / n;
 }
 
 static struct batch_sums sum_batches(const uint64_t *part_ns, const uint64_t *whole_ns,
