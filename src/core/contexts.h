@@ -2,7 +2,8 @@
  * When an entry is wanted and none is free, the two lightest merge (ties: lowest index): weights add, the
  * path that stays is drawn in proportion to weight. Merging by a proportional coin is unbiased for any
  * pair, so the choice of victims cannot bias. After unbiased sampling in Deville and Tillé, "Unequal
- * probability sampling without replacement through a splitting method" (1998), which this is a case of. */
+ * probability sampling without replacement through a splitting method" (1998), which this is a case of.
+ * Pure, one thread at a time. */
 #ifndef TARE_CORE_CONTEXTS_H
 #define TARE_CORE_CONTEXTS_H
 
@@ -12,9 +13,11 @@
 #include "core/rng.h"
 
 struct context {
-	uint32_t node;	       /* the path, counted; PATHS_NONE: a free entry */
-	uint64_t certain_ns;   /* received while it bore its present path: never above the truth */
-	uint64_t uncertain_ns; /* came by merging; certain + uncertain is an unbiased estimate */
+	uint32_t node;	     /* the path, counted; PATHS_NONE: a free entry */
+	uint64_t certain_ns; /* seen while it bore its present path: never above the truth */
+	uint64_t
+		uncertain_ns; /* the rest: of ticks skipped in its groups, and what came by merging;
+				  certain + uncertain is an unbiased estimate */
 	uint64_t weight_ns[STATE_COUNT]; /* the same sum by state */
 	uint64_t kept;			 /* samples */
 	uint64_t batch_ns[BATCH_COUNT];	 /* the same sum over equal spans of the run */
@@ -22,15 +25,19 @@ struct context {
 
 struct contexts {
 	struct context *entries; /* owned, `capacity` long */
-	uint32_t capacity;	 /* M */
-	uint32_t used;		 /* entries in use */
-	uint64_t merges;	 /* how often two became one */
-	uint32_t *by_node;	 /* owned: hash table, node -> entry */
+	uint64_t
+		*totals_ns; /* owned: certain + uncertain of each, CONTEXTS_FREE for a free entry */
+	uint32_t capacity;  /* M */
+	uint32_t used;	    /* entries in use */
+	uint64_t merges;    /* how often two became one */
+	uint32_t *by_node;  /* owned: hash table, node -> entry */
 	uint32_t by_node_mask;
 	struct dirty dirty;
 };
 
-/* Takes all memory at once; `capacity` >= 2. -ENOMEM, -EINVAL. */
+#define CONTEXTS_FREE UINT64_MAX
+
+/* Takes all memory at once; `capacity` from 2 to 2^24. -ENOMEM, -EINVAL. */
 int contexts_init(struct contexts *c, uint32_t capacity);
 
 /* Gives back every reference to `p` and the memory. Accepts the empty value, and may run twice. */
@@ -42,9 +49,17 @@ uint32_t contexts_find(const struct contexts *c, uint32_t node);
 /* Finds or makes the entry of `node`, merging the two lightest when none is free. Takes its own reference. */
 uint32_t contexts_entry(struct contexts *c, struct paths *p, struct rng *r, uint32_t node);
 
+/* What an entry receives at once. */
+struct context_gain {
+	enum state state;
+	uint32_t batch;
+	uint64_t weight_ns;
+	uint64_t
+		seen_ns; /* of it, of the kept tick itself; the rest stands for ticks that were skipped */
+};
+
 /* Adds a weight to an entry, in one state and one batch. */
-void contexts_add(struct contexts *c, uint32_t entry, enum state state, uint32_t batch,
-		  uint64_t weight_ns);
+void contexts_add(struct contexts *c, uint32_t entry, const struct context_gain *gain);
 
 /* Counts one kept sample for an entry. */
 void contexts_count(struct contexts *c, uint32_t entry);
@@ -55,7 +70,8 @@ bool contexts_merge_lightest(struct contexts *c, struct paths *p, struct rng *r)
 /* The timeline halved: neighbouring batches add up, `batches` (a power of two, at most BATCH_COUNT) are in use. */
 void contexts_halve_batches(struct contexts *c, uint32_t batches);
 
-/* Appends the entries that changed since contexts_saved() as rows of task `task`, freed ones as deleted ids. -ENOMEM. */
+/* Appends the entries that changed since contexts_saved() as rows of task `task`, freed ones as deleted ids. -ENOMEM:
+ * `out` is as it was. */
 int contexts_changes(const struct contexts *c, uint32_t task, struct changes *out);
 
 /* What contexts_changes() gave is saved: forgets the marks. */

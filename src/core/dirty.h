@@ -24,6 +24,9 @@ static inline void dirty_set(struct dirty *d, uint32_t i)
 	d->words[i >> 6] |= UINT64_C(1) << (i & 63);
 }
 
+/* Marks the rows below `end`; end <= count. */
+void dirty_set_below(struct dirty *d, uint32_t end);
+
 /* Marks every row. */
 void dirty_set_all(struct dirty *d);
 

@@ -1,7 +1,9 @@
 /* paths.h - full call paths as a trie in a fixed arena, names included: nothing is allocated after init.
  * A node is one frame under its parent; a path is named by its last node. Nodes are reference-counted by
  * those who point at them (contexts, slots, the open group) and freed at no reference and no child; a
- * frame is freed with its last node, a name with its last frame. Single-threaded. */
+ * frame is freed with its last node, a name with its last frame. Ids of freed rows are used again.
+ * A frame is known by its 64-bit key and the lengths of its name and module; a path is found by one hash
+ * chained over those. Single-threaded. */
 #ifndef TARE_CORE_PATHS_H
 #define TARE_CORE_PATHS_H
 
@@ -29,8 +31,12 @@ void paths_close(struct paths *p);
 uint32_t paths_find(const struct paths *p, const struct frame *path, size_t depth);
 
 /* Finds or stores the path and takes one reference to its last node. -ENOSPC: a node, frame or name
- * had no room, and nothing changed. `depth` > 0. Strings are copied. */
+ * had no room, and nothing changed. `depth` > 0. Strings are copied, and cut at STR_MAX_BYTES; they must not be
+ * those of paths_frame(). */
 int paths_add(struct paths *p, const struct frame *path, size_t depth, uint32_t *out_node);
+
+/* Would this path alone take more than half of the arena? Then nothing should yield to it. */
+bool paths_is_too_big(const struct paths *p, const struct frame *path, size_t depth);
 
 /* How many frames of this path, from the root, are stored already: 0 .. depth. */
 size_t paths_stored_depth(const struct paths *p, const struct frame *path, size_t depth);
@@ -39,10 +45,11 @@ size_t paths_stored_depth(const struct paths *p, const struct frame *path, size_
 void paths_ref(struct paths *p, uint32_t node);
 void paths_unref(struct paths *p, uint32_t node);
 
-/* The parent of a node, PATHS_NONE at a root; the id of its frame; its depth (a root has 1). */
+/* The parent of a node, PATHS_NONE at a root; the id of its frame; its depth (a root has 1); who points at it. */
 uint32_t paths_parent(const struct paths *p, uint32_t node);
 uint32_t paths_frame_id(const struct paths *p, uint32_t node);
 uint32_t paths_depth(const struct paths *p, uint32_t node);
+uint32_t paths_references(const struct paths *p, uint32_t node);
 
 /* A frame by id; its strings are borrowed until the next call that changes the paths. */
 struct frame paths_frame(const struct paths *p, uint32_t frame_id);
@@ -54,7 +61,7 @@ struct paths_used {
 struct paths_used paths_used(const struct paths *p);
 
 /* Appends to `out` the rows of nodes and frames that changed since paths_saved(), freed ones as deleted ids. Marks
- * stay until the save is known to be good. Strings are borrowed as in paths_frame(). -ENOMEM. */
+ * stay until the save is known to be good. Strings are borrowed as in paths_frame(). -ENOMEM: `out` is as it was. */
 int paths_changes(const struct paths *p, struct changes *out);
 
 /* What paths_changes() gave is saved: forgets the marks. */

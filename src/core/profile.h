@@ -38,7 +38,14 @@ struct tick {
 
 struct profile; /* opaque */
 
-/* Takes all memory at once. -EINVAL (say which), -ENOMEM. */
+/* The least that a profile can work in. */
+#define PROFILE_MIN_CONTEXTS   16u
+#define PROFILE_MIN_NODES      64u
+#define PROFILE_MIN_FRAMES     64u
+#define PROFILE_MIN_NAME_BYTES 1024u
+
+/* Takes all memory at once, and stores two paths of one frame that it keeps for itself: "[no stack]" and "[cut]".
+ * -EINVAL (says which limit), -ENOMEM. */
 int profile_open(const struct profile_settings *settings, struct profile **out, struct err *err);
 
 /* Accepts NULL. */
@@ -47,7 +54,8 @@ void profile_close(struct profile *p);
 /* Must this tick's stack be looked at? Ask once a tick, then call profile_add with the same tick. No allocation. */
 bool profile_wants(struct profile *p, const struct tick *tick);
 
-/* Adds the tick. `path` (thread first, then frames from the root) when it was wanted; NULL when it was not, or when
+/* Adds the tick. The group's whole weight goes, when it closes, to the path of the tick that was kept, in that
+ * tick's state; slots keep exact sums by state. `path` (thread first, then frames from the root) when it was wanted; NULL when it was not, or when
  * it was and no stack could be had: the weight then goes to a "[no stack]" path. Never fails. */
 void profile_add(struct profile *p, const struct tick *tick, const struct frame *path,
 		 size_t depth);
@@ -59,7 +67,7 @@ void profile_lost(struct profile *p, uint64_t at_ns, uint64_t lost);
 void profile_label(const struct profile *p, struct label *label);
 
 /* Appends all that changed since profile_saved(), as rows of task `task`. Strings are borrowed until the next
- * profile_add(). -ENOMEM. */
+ * profile_add(). -ENOMEM: `out` is as it was. */
 int profile_changes(const struct profile *p, uint32_t task, struct changes *out);
 
 /* What profile_changes() gave is saved, with nothing added in between: forgets the marks. A save that failed or was

@@ -143,6 +143,9 @@ struct changes {
 /* Empties it, keeping its memory. */
 void changes_reset(struct changes *c);
 
+/* Takes back all that was appended since `before` was copied from it; keeps the memory. */
+void changes_rewind(struct changes *c, const struct changes *before);
+
 /* Accepts the empty value, and may run twice. */
 void changes_free(struct changes *c);
 

@@ -17,10 +17,12 @@ void rng_seed(struct rng *r, uint64_t seed);
 /* The next 64 random bits. */
 uint64_t rng_next(struct rng *r);
 
-/* An unbiased integer in [0, below), by rejection. `below` must be > 0. */
+/* An unbiased integer in [0, below), by rejection (Lemire, "Fast random integer generation in an interval",
+ * 2019). `below` must be > 0. */
 uint64_t rng_below(struct rng *r, uint64_t below);
 
-/* True with probability part/whole, exactly; part <= whole. whole == 0: false, and no draw. */
+/* True with probability part/whole, exactly; part <= whole. What is certain is not drawn: part == 0 (and so
+ * whole == 0) is false, part == whole is true. */
 bool rng_coin(struct rng *r, uint64_t part, uint64_t whole);
 
 #endif

@@ -1,5 +1,6 @@
 /* timeline.h - at most N slots over the whole run, each an equal span of elapsed time. A sample beyond the
  * N-th halves it: neighbours merge and a slot spans twice the time; weights always add up exactly.
+ * Slot i is the time (i x span, (i + 1) x span]; time 0 is in slot 0, and what was not reached is in the last.
  * P(a slot shows x) = W_x / W at every instant, in the open slot too: a newcomer of weight w takes a slot
  * of weight W (w included) with probability w / W, and of two that merge the first's context stays with
  * probability W1 / (W1 + W2). This is weighted reservoir sampling of one item (Chao, 1982). */
@@ -30,6 +31,7 @@ struct timeline {
 	uint64_t base_ns;		   /* span of a slot at the start */
 	uint64_t span_ns;		   /* span of a slot now: base << halvings */
 	uint32_t pending_from, pending_to; /* slots [from, to) may hold pending weight */
+	bool has_shrunk;		   /* halved since the marks were last forgotten */
 	struct dirty dirty;
 };
 
@@ -61,7 +63,8 @@ typedef void (*timeline_closed_fn)(void *owner, uint32_t slot,
 void timeline_close_group(struct timeline *t, struct paths *p, struct rng *r, uint32_t node,
 			  timeline_closed_fn each, void *owner);
 
-/* Appends the slots that changed since timeline_saved() as rows of task `task`. -ENOMEM. */
+/* Appends the slots that changed since timeline_saved() as rows of task `task`; every slot below `used` has had a
+ * row, an empty one too. After a halving `slots_from` is set. -ENOMEM: `out` is as it was. */
 int timeline_changes(const struct timeline *t, uint32_t task, struct changes *out);
 
 /* What timeline_changes() gave is saved: forgets the marks. */

@@ -1,0 +1,151 @@
+/* recording.c - rows on their way into and out of a recording. */
+#include "core/recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one more of `row_bytes`, zeroed; NULL leaves everything as it was. `rows_at` is where the
+ * pointer to the rows lives, whatever their type: it is only copied. */
+static void *append(void *rows_at, uint32_t *count, uint32_t *room, size_t row_bytes)
+{
+	void *rows;
+
+	memcpy(&rows, rows_at, sizeof(rows));
+	if (*count == *room) {
+		uint32_t more = *room < 32 ? 64 : *room <= UINT32_MAX / 2 ? *room * 2 : UINT32_MAX;
+
+		if (more == *room)
+			return NULL;
+		rows = reallocarray(rows, more, row_bytes);
+		if (rows == NULL)
+			return NULL;
+		memcpy(rows_at, &rows, sizeof(rows));
+		*room = more;
+	}
+
+	void *row = (char *)rows + (size_t)*count * row_bytes;
+
+	memset(row, 0, row_bytes);
+	(*count)++;
+	return row;
+}
+
+struct node_row *changes_node(struct changes *c)
+{
+	return append(&c->nodes, &c->node_count, &c->node_room, sizeof(*c->nodes));
+}
+
+struct frame_row *changes_frame(struct changes *c)
+{
+	return append(&c->frames, &c->frame_count, &c->frame_room, sizeof(*c->frames));
+}
+
+struct slot_row *changes_slot(struct changes *c)
+{
+	return append(&c->slots, &c->slot_count, &c->slot_room, sizeof(*c->slots));
+}
+
+struct context_row *changes_context(struct changes *c)
+{
+	return append(&c->contexts, &c->context_count, &c->context_room, sizeof(*c->contexts));
+}
+
+struct ledger_row *changes_ledger(struct changes *c)
+{
+	return append(&c->ledger, &c->ledger_count, &c->ledger_room, sizeof(*c->ledger));
+}
+
+uint32_t *changes_gone_node(struct changes *c)
+{
+	return append(&c->gone_nodes, &c->gone_node_count, &c->gone_node_room,
+		      sizeof(*c->gone_nodes));
+}
+
+uint32_t *changes_gone_frame(struct changes *c)
+{
+	return append(&c->gone_frames, &c->gone_frame_count, &c->gone_frame_room,
+		      sizeof(*c->gone_frames));
+}
+
+uint32_t *changes_gone_context(struct changes *c)
+{
+	return append(&c->gone_contexts, &c->gone_context_count, &c->gone_context_room,
+		      sizeof(*c->gone_contexts));
+}
+
+void changes_rewind(struct changes *c, const struct changes *before)
+{
+	c->node_count = before->node_count;
+	c->frame_count = before->frame_count;
+	c->slot_count = before->slot_count;
+	c->context_count = before->context_count;
+	c->ledger_count = before->ledger_count;
+	c->gone_node_count = before->gone_node_count;
+	c->gone_frame_count = before->gone_frame_count;
+	c->gone_context_count = before->gone_context_count;
+	c->slots_from = before->slots_from;
+	c->ledger_from = before->ledger_from;
+}
+
+void changes_reset(struct changes *c)
+{
+	changes_rewind(c, &CHANGES_EMPTY);
+}
+
+void changes_free(struct changes *c)
+{
+	free(c->nodes);
+	free(c->frames);
+	free(c->slots);
+	free(c->contexts);
+	free(c->ledger);
+	free(c->gone_nodes);
+	free(c->gone_frames);
+	free(c->gone_contexts);
+	*c = CHANGES_EMPTY;
+}
+
+void recording_free(struct recording *r)
+{
+	free(r->nodes);
+	free(r->frames);
+	free(r->slots);
+	free(r->contexts);
+	free(r->ledger);
+	free(r->text);
+	*r = RECORDING_EMPTY;
+}
+
+/* Every row struct that is looked up has its id as its first member, as the asserts below say. */
+static const void *find(const void *rows, uint32_t count, size_t row_bytes, uint32_t id)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const char *row = (const char *)rows + (size_t)middle * row_bytes;
+		uint32_t its_id;
+
+		memcpy(&its_id, row, sizeof(its_id));
+		if (its_id == id)
+			return row;
+		if (its_id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+_Static_assert(offsetof(struct node_row, id) == 0, "find() reads it there");
+_Static_assert(offsetof(struct frame_row, id) == 0, "find() reads it there");
+
+const struct node_row *recording_node(const struct recording *r, uint32_t id)
+{
+	return find(r->nodes, r->node_count, sizeof(*r->nodes), id);
+}
+
+const struct frame_row *recording_frame(const struct recording *r, uint32_t id)
+{
+	return find(r->frames, r->frame_count, sizeof(*r->frames), id);
+}
