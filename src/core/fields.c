@@ -59,8 +59,6 @@ static const struct field label_fields[] = {
 	FIELD(label, broken_stacks, "kept samples whose stack stopped in the middle"),
 	FIELD(label, cut_stacks, "kept samples whose stack was deeper than the copy of it"),
 	FIELD(label, unnamed_frames, "frames of kept samples without a symbol"),
-	FIELD(label, broken_ns, "weight of the samples with a broken stack"),
-	FIELD(label, cut_ns, "weight of the samples with a cut stack"),
 	FIELD(label, threads, "threads ever seen"),
 	FIELD(label, processes, "processes ever seen"),
 	FIELD(label, slot_count, "most slots the timeline may have"),

@@ -100,7 +100,6 @@ struct label {
 	uint64_t whole_stacks, broken_stacks, cut_stacks,
 		unnamed_frames;	     /* of kept samples: reached the root;
 				    stopped in the middle; deeper than the copy; frames without a symbol */
-	uint64_t broken_ns, cut_ns;  /* weight of those */
 	uint64_t threads, processes; /* ever seen */
 	/* its size */
 	uint32_t slot_count; /* N */
