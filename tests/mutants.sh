@@ -1,0 +1,191 @@
+#!/bin/sh
+# mutants.sh - breaks the policies on purpose, one row at a time; each break must be caught by the test named for it.
+# Usage: tests/mutants.sh [PATTERN]    only rows that match the extended regular expression PATTERN
+#
+# Rows are in tests/mutants/*.tsv, five columns parted by single tabs; empty lines and lines that begin with # are
+# comments:
+#   file    the source that is broken, from the top of the tree
+#   find    text that stands in it exactly once
+#   put     text that takes its place; may be empty
+#   test    program that must fail: "test_price" is tests/unit/test_price; "test_price:NAME" asks that the test NAME of
+#           it fails; "tests/sim/x" with a slash is a target of the build
+#   shows   what the row shows: the rule that is broken, as a sentence
+# In find and put, \n is a new line, \t a tab and \\ a backslash; any other backslash stands for itself.
+#
+# A row counts only if its text was found exactly once, the broken source compiled, and the bytes of the built test
+# program changed; afterwards the source is put back and the program's bytes must be the old ones again. So a break
+# that did not apply cannot read as a caught one. Works on a copy of the tree; the tree itself is never touched.
+# Ends with "N caught, N survived, N not applied"; 0: all caught, 1: not all, 2: could not be run.
+set -eu
+
+die() {
+	printf 'mutants.sh: %s\n' "$*" >&2
+	exit 2
+}
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+pattern=${1:-}
+limit_s=60
+separator=$(printf '\037')
+
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+trap 'exit 2' HUP INT TERM
+tree=$place/tree
+build=$tree/build
+
+# What the build needs, without build folders and history.
+copy_tree() {
+	mkdir "$tree"
+	(cd "$top" && find . -name .git -prune -o -name 'build*' -type d -prune -o -name node_modules -prune \
+		-o \( -type f -o -type l \) -print0 | tar --null -T - -cf -) | tar -xf - -C "$tree"
+}
+
+# The chosen rows, with \037 for the tabs: a tab is white space to read and would swallow empty columns.
+rows() {
+	cat "$tree"/tests/mutants/*.tsv | awk -F '\t' -v OFS="$separator" '
+		/^#/ || /^[ \t]*$/ { next }
+		NF != 5 || $1 == "" || $2 == "" || $4 == "" || $5 == "" || $2 == $3 {
+			print "a row needs five columns: " $0 >"/dev/stderr"
+			bad = 1
+			next
+		}
+		{ $1 = $1; print }
+		END { exit bad }' || die "tests/mutants has rows that cannot be read"
+}
+
+target_of() {
+	case ${1%%:*} in
+	*/*) echo "${1%%:*}" ;;
+	*) echo "tests/unit/${1%%:*}" ;;
+	esac
+}
+
+make_target() {
+	ninja -C "$build" "$1" >"$place/log" 2>&1
+}
+
+hash_of() {
+	sha256sum "$build/$1" | cut -d ' ' -f 1
+}
+
+run_test() {
+	timeout "$limit_s" "$build/$1" >"$place/log" 2>&1
+}
+
+# exchange FILE FIND PUT: writes FILE anew with PUT for FIND; prints how often FIND stands in it, and changes nothing
+# unless that is once.
+exchange() {
+	find=$2 put=$3 awk -v out="$place/broken" '
+		function decode(text,   i, c, plain) {
+			plain = ""
+			for (i = 1; i <= length(text); i++) {
+				c = substr(text, i, 1)
+				if (c == "\\" && substr(text, i + 1, 1) ~ /[nt\\]/) {
+					i++
+					c = substr(text, i, 1)
+					c = c == "n" ? "\n" : c == "t" ? "\t" : c
+				}
+				plain = plain c
+			}
+			return plain
+		}
+		{ all = all $0 "\n" }
+		END {
+			find = decode(ENVIRON["find"])
+			put = decode(ENVIRON["put"])
+			rest = all
+			while ((at = index(rest, find)) > 0) {
+				count++
+				rest = substr(rest, at + 1)
+			}
+			if (count == 1) {
+				at = index(all, find)
+				printf "%s%s%s", substr(all, 1, at - 1), put, substr(all, at + length(find)) >out
+			}
+			print count + 0
+		}' "$1" >"$place/count"
+	count=$(cat "$place/count")
+	[ "$count" -ne 1 ] || cat "$place/broken" >"$1"
+	echo "$count"
+}
+
+# Did the test NAME fail, or was it the one that ran when the program ended?
+names_failure() {
+	grep -aqx "\[  FAILED  \] $1" "$place/log" && return 0
+	[ "$(grep -a '^\[ RUN  ' "$place/log" | tail -n 1)" = "[ RUN      ] $1" ] &&
+		! grep -aqx "\[       OK \] $1" "$place/log"
+}
+
+# judge TARGET NAME: runs the broken test program; says "caught", or what went wrong.
+judge() {
+	status=0
+	run_test "$1" || status=$?
+	if [ "$status" -eq 0 ]; then
+		echo "SURVIVED"
+	elif [ -n "$2" ] && ! names_failure "$2"; then
+		echo "SURVIVED: '$2' did not fail, another did"
+	elif [ "$status" -eq 124 ]; then
+		echo "caught: it ran for over $limit_s s"
+	else
+		echo "caught"
+	fi
+}
+
+# one_row FILE FIND PUT TEST: prints its verdict; what is no "caught" or "SURVIVED" did not apply.
+one_row() {
+	target=$(target_of "$4")
+	name=
+	case $4 in *:*) name=${4#*:} ;; esac
+	[ -f "$tree/$1" ] || {
+		echo "NOT APPLIED: there is no '$1'"
+		return
+	}
+	before=$(hash_of "$target")
+	cp -p "$tree/$1" "$place/whole"
+	count=$(exchange "$tree/$1" "$2" "$3")
+	if [ "$count" -ne 1 ]; then
+		echo "NOT APPLIED: the text stands in it $count times"
+		return
+	fi
+	if ! make_target "$target"; then
+		verdict="NOT APPLIED: it does not compile: $(grep -am 1 'error' "$place/log" || true)"
+	elif [ "$(hash_of "$target")" = "$before" ]; then
+		verdict="NOT APPLIED: the test program stayed the same"
+	else
+		verdict=$(judge "$target" "$name")
+	fi
+	cat "$place/whole" >"$tree/$1"
+	make_target "$target" || verdict="NOT APPLIED: the old source does not compile again"
+	[ "$(hash_of "$target")" = "$before" ] || verdict="NOT APPLIED: the old program did not come back"
+	echo "$verdict"
+}
+
+copy_tree
+rows >"$place/all" || exit 2
+grep -aE -e "$pattern" "$place/all" >"$place/rows" || die "no row matches '$pattern'"
+CC=${CC:-gcc} meson setup "$build" "$tree" --buildtype=plain -Doptimization=1 -Dwerror=false >"$place/log" 2>&1 ||
+	{ cat "$place/log" >&2; die "cannot set up the build"; }
+
+cut -d "$separator" -f 4 "$place/rows" | while read -r test; do target_of "$test"; done | sort -u >"$place/targets"
+while read -r target; do
+	make_target "$target" || { cat "$place/log" >&2; die "cannot build '$target'"; }
+	run_test "$target" || { cat "$place/log" >&2; die "'$target' fails before anything is broken"; }
+done <"$place/targets"
+
+caught=0 survived=0 missed=0
+while IFS=$separator read -r file find put test shows; do
+	verdict=$(one_row "$file" "$find" "$put" "$test" </dev/null)
+	case $verdict in
+	caught*) caught=$((caught + 1)) ;;
+	SURVIVED*) survived=$((survived + 1)) ;;
+	*) missed=$((missed + 1)) ;;
+	esac
+	printf '%s  %s  %s: %s\n' "$verdict" "$test" "$file" "$shows"
+done <"$place/rows"
+
+while read -r target; do
+	run_test "$target" || die "'$target' fails though everything was put back"
+done <"$place/targets"
+echo "$caught caught, $survived survived, $missed not applied"
+[ "$((survived + missed))" -eq 0 ]
