@@ -15,6 +15,10 @@
 
 #define SPACE_MAX_FRAMES 1024u
 
+/* Bytes of stack that an engine copies with a sample. A copy that is shorter ended where the stack ends: a walk
+ * that leaves it is broken; a walk that leaves a full one is cut. */
+#define SPACE_STACK_BYTES 16384u
+
 struct spaces; /* opaque: all processes of one sampler */
 
 /* -ENOMEM. */
@@ -41,33 +45,33 @@ void spaces_fork(struct spaces *s, pid_t parent, pid_t child);
 void spaces_exec(struct spaces *s, pid_t pid);
 void spaces_exit(struct spaces *s, pid_t pid);
 
-/* Order of registers in struct stack_copy.regs: the numbers of DWARF for x86-64. */
+/* Order of registers in struct stack_copy.regs: the numbers of DWARF for x86-64. (REG_* are <signal.h>'s.) */
 enum stack_reg {
-	REG_RAX,
-	REG_RDX,
-	REG_RCX,
-	REG_RBX,
-	REG_RSI,
-	REG_RDI,
-	REG_RBP,
-	REG_RSP,
-	REG_R8,
-	REG_R9,
-	REG_R10,
-	REG_R11,
-	REG_R12,
-	REG_R13,
-	REG_R14,
-	REG_R15,
-	REG_RIP,
-	REG_COUNT,
+	DWARF_RAX,
+	DWARF_RDX,
+	DWARF_RCX,
+	DWARF_RBX,
+	DWARF_RSI,
+	DWARF_RDI,
+	DWARF_RBP,
+	DWARF_RSP,
+	DWARF_R8,
+	DWARF_R9,
+	DWARF_R10,
+	DWARF_R11,
+	DWARF_R12,
+	DWARF_R13,
+	DWARF_R14,
+	DWARF_R15,
+	DWARF_RIP,
+	DWARF_REG_COUNT,
 };
 
 /* What a sample brought. All borrowed. */
 struct stack_copy {
-	uint64_t regs[REG_COUNT]; /* of user mode */
-	bool has_user;		  /* false: a kernel thread, or none were given */
-	const uint8_t *bytes;	  /* the stack from rsp upward */
+	uint64_t regs[DWARF_REG_COUNT]; /* of user mode */
+	bool has_user;			/* false: a kernel thread, or none were given */
+	const uint8_t *bytes;		/* the stack from rsp upward */
 	size_t len;
 	const uint64_t *kernel; /* return addresses in the kernel, innermost first */
 	size_t kernel_count;

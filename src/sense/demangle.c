@@ -1,0 +1,50 @@
+/* demangle.c - libiberty's demanglers behind a ceiling. */
+#include "sense/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <string.h>
+
+struct output {
+	char *bytes;
+	size_t len;
+	jmp_buf full;
+};
+
+/* A name of a few hundred bytes can stand for gigabytes: leave from the middle once there is enough. The demanglers
+ * keep what they need on the stack, so nothing is left behind. */
+static void collect(const char *piece, size_t len, void *opaque)
+{
+	struct output *out = opaque;
+	size_t room = DEMANGLE_MAX_OUT - out->len;
+
+	memcpy(out->bytes + out->len, piece, len < room ? len : room);
+	out->len += len < room ? len : room;
+	if (len >= room)
+		longjmp(out->full, 1);
+}
+
+static int run(const char *name, struct output *out)
+{
+	const int options = DMGL_PARAMS | DMGL_ANSI;
+
+	if (setjmp(out->full) != 0)
+		return 1;
+	if (rust_demangle_callback(name, DMGL_PARAMS, collect, out) != 0)
+		return 1;
+	out->len = 0;
+	return cplus_demangle_v3_callback(name, options, collect, out);
+}
+
+size_t demangle(const char *mangled, size_t len, char *out)
+{
+	char name[DEMANGLE_MAX_IN + 1];
+	struct output output = { .bytes = out };
+
+	if (len < 3 || len > DEMANGLE_MAX_IN || mangled[0] != '_' ||
+	    (mangled[1] != 'Z' && mangled[1] != 'R'))
+		return 0;
+	memcpy(name, mangled, len);
+	name[len] = '\0';
+	return run(name, &output) != 0 ? output.len : 0;
+}

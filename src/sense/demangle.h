@@ -1,0 +1,14 @@
+/* demangle.h - names of C++ and Rust as their authors wrote them. Bounded. Thread-safe. */
+#ifndef TARE_SENSE_DEMANGLE_H
+#define TARE_SENSE_DEMANGLE_H
+
+#include <stddef.h>
+
+#define DEMANGLE_MAX_IN	 4096u /* longer mangled names stay as they are */
+#define DEMANGLE_MAX_OUT 4096u /* longer results are cut here */
+
+/* Writes the name that `mangled` (`len` bytes) stands for: C++ (Itanium) and Rust (v0 and legacy). Returns its length, at
+ * most DEMANGLE_MAX_OUT, or 0 when it is not a mangled name. `out` holds DEMANGLE_MAX_OUT bytes, not terminated. */
+size_t demangle(const char *mangled, size_t len, char *out);
+
+#endif

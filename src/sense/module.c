@@ -1,0 +1,338 @@
+/* module.c - files that are mapped: read once, shared, named lazily. */
+#include "sense/module.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/scoped.h"
+#include "sense/debugfile.h"
+#include "sense/demangle.h"
+#include "sense/elffile.h"
+#include "sense/grow.h"
+
+#define MAX_FILES (4 * MODULES_MAX)
+
+struct module {
+	struct tables tables;
+	struct str name;
+	uint64_t file_bytes;
+	size_t bytes;
+	uint32_t holders;
+	const struct frame **frame_of; /* by symbol, then by function, then the nameless rest */
+};
+
+/* A file that we have seen: several may hold the same build. */
+struct seen_file {
+	uint64_t device, inode, bytes, changed_ns;
+	struct module *module;
+};
+
+struct modules {
+	struct names *names;
+	struct module **items;
+	size_t count, room;
+	struct seen_file *files;
+	size_t file_count, file_room;
+	size_t bytes;
+	struct module *vdso;
+	bool is_vdso_read;
+};
+
+const struct tables *module_tables(const struct module *m)
+{
+	return &m->tables;
+}
+
+struct str module_name(const struct module *m)
+{
+	return m->name;
+}
+
+void module_hold(struct module *m)
+{
+	if (m != NULL)
+		m->holders++;
+}
+
+void module_drop(struct module *m)
+{
+	if (m != NULL)
+		m->holders--;
+}
+
+static void module_free(struct module *m)
+{
+	tables_free(&m->tables);
+	free(m->frame_of);
+	free(m);
+}
+
+int modules_open(struct names *names, struct modules **out)
+{
+	struct modules *m = calloc(1, sizeof(*m));
+
+	if (m == NULL)
+		return -ENOMEM;
+	m->names = names;
+	*out = m;
+	return 0;
+}
+
+void modules_close(struct modules *m)
+{
+	if (m == NULL)
+		return;
+	for (size_t i = 0; i < m->count; i++)
+		module_free(m->items[i]);
+	free(m->items);
+	free(m->files);
+	free(m);
+}
+
+/* Frees the module at `at` and forgets its files. */
+static void evict(struct modules *m, size_t at)
+{
+	struct module *gone = m->items[at];
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->file_count; i++)
+		if (m->files[i].module != gone)
+			m->files[kept++] = m->files[i];
+	m->file_count = kept;
+	m->bytes -= gone->bytes;
+	memmove(&m->items[at], &m->items[at + 1], (m->count - at - 1) * sizeof(struct module *));
+	m->count--;
+	module_free(gone);
+}
+
+/* Makes room for `bytes` more, oldest first of those that nobody holds. False: there is none. */
+static bool make_room(struct modules *m, size_t bytes, bool *out_freed)
+{
+	size_t at = 0;
+
+	while (at < m->count && (m->bytes + bytes > MODULES_MAX_BYTES || m->count == MODULES_MAX)) {
+		if (m->items[at]->holders > 0) {
+			at++;
+			continue;
+		}
+		evict(m, at);
+		*out_freed = true;
+	}
+	return m->bytes + bytes <= MODULES_MAX_BYTES && m->count < MODULES_MAX;
+}
+
+static struct str base_name(struct str path)
+{
+	const char *slash = path.len > 0 ? memrchr(path.bytes, '/', path.len) : NULL;
+
+	if (slash == NULL)
+		return path;
+	return (struct str){ slash + 1, path.len - (uint32_t)(slash + 1 - path.bytes) };
+}
+
+/* Takes over `t`. NULL: no room, `t` is freed. */
+static struct module *add(struct modules *m, struct tables *t, struct str path, uint64_t file_bytes,
+			  bool *out_freed)
+{
+	size_t slots = t->symbol_count + t->function_count + 1;
+	size_t bytes = tables_bytes(t) + slots * sizeof(struct frame *);
+	struct module *module = calloc(1, sizeof(*module));
+	struct str name = base_name(path);
+	void *items;
+
+	if (module != NULL)
+		module->frame_of = calloc(slots, sizeof(*module->frame_of));
+	if (module == NULL || module->frame_of == NULL || !make_room(m, bytes, out_freed)) {
+		tables_free(t);
+		if (module != NULL)
+			module_free(module);
+		return NULL;
+	}
+	module->tables = *t;
+	*t = (struct tables){ 0 };
+	module->bytes = bytes;
+	module->file_bytes = file_bytes;
+	module->name = names_keep(m->names, name.bytes, name.len);
+	items = m->items;
+	if (grow(&items, &m->room, m->count + 1, MODULES_MAX, sizeof(struct module *)) < 0) {
+		module_free(module);
+		return NULL;
+	}
+	m->items = items;
+	m->items[m->count++] = module;
+	m->bytes += bytes;
+	return module;
+}
+
+static struct module *find_build(const struct modules *m, const struct tables *id, uint64_t bytes)
+{
+	for (size_t i = 0; id->build_id_bytes > 0 && i < m->count; i++) {
+		struct module *module = m->items[i];
+
+		if (module->tables.build_id_bytes == id->build_id_bytes &&
+		    module->file_bytes == bytes &&
+		    memcmp(module->tables.build_id, id->build_id, id->build_id_bytes) == 0)
+			return module;
+	}
+	return NULL;
+}
+
+/* Reads a file that we have not seen. */
+static struct module *read_new(struct modules *m, int fd, struct str path, uint64_t bytes,
+			       bool *out_freed)
+{
+	struct tables t = { 0 };
+	struct module *module;
+
+	if (elffile_read_id(fd, &t) < 0)
+		return NULL;
+	module = find_build(m, &t, bytes);
+	if (module != NULL)
+		return module;
+	t = (struct tables){ 0 };
+	if (elffile_read(fd, &t) < 0)
+		return NULL;
+	if (!t.has_symtab)
+		debugfile_add(&t, path);
+	module = add(m, &t, path, bytes, out_freed);
+	malloc_trim(0); /* what was read of the file is many times the tables */
+	return module;
+}
+
+struct module *modules_get(struct modules *m, int fd, struct str path, bool *out_freed)
+{
+	struct stat st;
+	struct seen_file file;
+	void *files = m->files;
+
+	*out_freed = false;
+	if (fstat(fd, &st) < 0)
+		return NULL;
+	file = (struct seen_file){ st.st_dev, st.st_ino, (uint64_t)st.st_size,
+				   (uint64_t)st.st_mtim.tv_sec * UINT64_C(1000000000) +
+					   (uint64_t)st.st_mtim.tv_nsec,
+				   NULL };
+	for (size_t i = 0; i < m->file_count; i++) {
+		const struct seen_file *f = &m->files[i];
+
+		if (f->device == file.device && f->inode == file.inode && f->bytes == file.bytes &&
+		    f->changed_ns == file.changed_ns) {
+			module_hold(f->module);
+			return f->module;
+		}
+	}
+	file.module = read_new(m, fd, path, file.bytes, out_freed);
+	if (file.module == NULL)
+		return NULL;
+	module_hold(file.module);
+	files = m->files; /* without room it is merely read again */
+	if (grow(&files, &m->file_room, m->file_count + 1, MAX_FILES, sizeof(file)) == 0) {
+		m->files = files;
+		m->files[m->file_count++] = file;
+	}
+	return file.module;
+}
+
+/* A file that holds our own vdso. Returns a descriptor or a negative errno. */
+static int copy_vdso(void)
+{
+	const Elf64_Ehdr *h =
+		(const void *)getauxval(AT_SYSINFO_EHDR); // NOLINT(performance-no-int-to-ptr)
+	size_t bytes;
+	int fd;
+
+	if (h == NULL)
+		return -ENOENT;
+	bytes = h->e_shoff + (size_t)h->e_shnum * h->e_shentsize;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, h, bytes) != (ssize_t)bytes) {
+		close(fd);
+		return -EIO;
+	}
+	return fd;
+}
+
+struct module *modules_vdso(struct modules *m)
+{
+	bool has_freed;
+	int fd;
+
+	if (!m->is_vdso_read) {
+		m->is_vdso_read = true;
+		fd = copy_vdso();
+		if (fd >= 0) {
+			/* Held for good, so that it is never freed. */
+			m->vdso = modules_get(m, fd, (struct str)STR_LITERAL("[vdso]"), &has_freed);
+			close(fd);
+		}
+	}
+	module_hold(m->vdso);
+	return m->vdso;
+}
+
+static const struct frame *name_symbol(struct modules *m, const struct module *module,
+				       const struct symbol *symbol)
+{
+	static const char plt[] = "@plt";
+	char text[DEMANGLE_MAX_OUT + sizeof(plt)];
+	const char *mangled = module->tables.names + symbol->name;
+	struct frame frame = { .kind = FRAME_NATIVE, .module = module->name };
+	size_t len = demangle(mangled, symbol->name_len, text);
+
+	if (len == 0) {
+		len = symbol->name_len;
+		memcpy(text, mangled, len);
+	}
+	if (symbol->is_plt) {
+		memcpy(text + len, plt, sizeof(plt) - 1);
+		len += sizeof(plt) - 1;
+	}
+	frame.name = (struct str){ text, (uint32_t)len };
+	return names_frame(m->names, &frame);
+}
+
+/* "[libfoo.so.0+0x1a2b0]": where the code begins, by the addresses of the file. Without `function`, only the file. */
+static const struct frame *name_address(struct modules *m, const struct module *module,
+					const struct function *function)
+{
+	char text[STR_MAX_BYTES + 32];
+	struct frame frame = { .kind = FRAME_NATIVE, .module = module->name };
+	int len;
+
+	if (function != NULL)
+		len = snprintf(text, sizeof(text), "[%.*s+0x%llx]", (int)module->name.len,
+			       module->name.bytes,
+			       (unsigned long long)(module->tables.base + function->start));
+	else
+		len = snprintf(text, sizeof(text), "[%.*s]", (int)module->name.len,
+			       module->name.bytes);
+	frame.name = (struct str){ text, len > 0 ? (uint32_t)len : 0 };
+	return names_frame(m->names, &frame);
+}
+
+const struct frame *module_frame(struct modules *m, struct module *module, uint32_t pc,
+				 bool *out_is_named)
+{
+	const struct tables *t = &module->tables;
+	const struct symbol *symbol = tables_symbol(t, pc);
+	const struct function *function = symbol == NULL ? tables_function(t, pc) : NULL;
+	size_t slot = symbol != NULL	 ? (size_t)(symbol - t->symbols)
+		      : function != NULL ? t->symbol_count + (size_t)(function - t->functions)
+					 : t->symbol_count + t->function_count;
+
+	*out_is_named = symbol != NULL;
+	if (module->frame_of[slot] == NULL)
+		module->frame_of[slot] = symbol != NULL ? name_symbol(m, module, symbol)
+							: name_address(m, module, function);
+	return module->frame_of[slot];
+}

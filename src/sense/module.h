@@ -1,0 +1,50 @@
+/* module.h - the files that are mapped somewhere: each is read once, by build-id (or by device, inode, size and time
+ * when it has none), and shared by all processes. Tables that no living process needs go first when memory is
+ * short. One thread. */
+#ifndef TARE_SENSE_MODULE_H
+#define TARE_SENSE_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sense/names.h"
+#include "sense/tables.h"
+
+#define MODULES_MAX	  4096u
+#define MODULES_MAX_BYTES (40u << 20) /* of tables */
+
+struct module;	/* opaque: one file */
+struct modules; /* opaque */
+
+/* Counts one mapping more that points to `m`. Accepts NULL. */
+void module_hold(struct module *m);
+
+/* Counts one mapping less. Accepts NULL. */
+void module_drop(struct module *m);
+
+/* The tables of the file. Live as long as it is held. */
+const struct tables *module_tables(const struct module *m);
+
+/* The file's name without folders; lives as long as the names. */
+struct str module_name(const struct module *m);
+
+/* -ENOMEM. `names` is borrowed and must outlive it. */
+int modules_open(struct names *names, struct modules **out);
+
+/* Accepts NULL. No mapping may hold a module any more. */
+void modules_close(struct modules *m);
+
+/* The module of the file behind `fd` (borrowed), held once more for the caller. `name` is its path, borrowed. Reads it
+ * when it is new. Returns NULL when it is no file for us, or there is no room. Sets *out_freed when other modules
+ * were freed: what points into them must be forgotten. */
+struct module *modules_get(struct modules *m, int fd, struct str path, bool *out_freed);
+
+/* The vdso, read from our own memory: the same for every process of this kernel. Held once more; may be NULL. */
+struct module *modules_vdso(struct modules *m);
+
+/* The frame of the code at `pc`. Sets *out_is_named to false when only its address is known. */
+const struct frame *module_frame(struct modules *m, struct module *module, uint32_t pc,
+				 bool *out_is_named);
+
+#endif

@@ -1,0 +1,333 @@
+/* space.c - joins mappings, modules, walking and naming; what is known of an address is remembered, so that a stack
+ * seen before costs little. */
+#include "sense/space.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sense/kallsyms.h"
+#include "sense/maps.h"
+#include "sense/module.h"
+#include "sense/names.h"
+#include "sense/openfile.h"
+#include "sense/process.h"
+#include "sense/walk.h"
+
+#define KNOWN_PLACES  4096u
+#define KALLSYMS_PATH "/proc/kallsyms"
+#define START_BYTES   128u /* _start and what ld.so has behind it */
+
+/* What is known of one address in one version of an address space; generation 0 is the kernel. */
+struct known {
+	uint64_t pc;
+	uint32_t generation;
+	bool is_filled, is_code, is_start, is_named;
+	uint32_t place; /* pc in the module */
+	struct module *module;
+	const struct row *row;
+	const struct frame *frame; /* NULL: not named yet */
+};
+
+struct spaces {
+	struct names *names;
+	struct modules *modules;
+	struct processes *processes;
+	struct kallsyms *kernel;
+	bool is_kernel_tried;
+	uint64_t unnamed;
+	struct process *process; /* of the walk in work; NULL: unknown */
+	struct known known[KNOWN_PLACES];
+	uint64_t pcs[WALK_MAX_STEPS];
+};
+
+int spaces_open(struct spaces **out, struct err *err)
+{
+	struct spaces *s = calloc(1, sizeof(*s));
+	int rc = s != NULL ? names_open(&s->names) : -ENOMEM;
+
+	if (rc == 0)
+		rc = modules_open(s->names, &s->modules);
+	if (rc == 0)
+		rc = processes_open(s->names, &s->processes);
+	if (rc < 0) {
+		spaces_close(s);
+		return err_set(err, rc, "cannot watch address spaces: no memory");
+	}
+	*out = s;
+	return 0;
+}
+
+void spaces_close(struct spaces *s)
+{
+	if (s == NULL)
+		return;
+	processes_close(s->processes);
+	modules_close(s->modules);
+	kallsyms_close(s->kernel);
+	names_close(s->names);
+	free(s);
+}
+
+void spaces_read(struct spaces *s, pid_t pid)
+{
+	struct process *process = processes_get(s->processes, pid);
+
+	if (process != NULL)
+		processes_read(s->processes, process);
+}
+
+void spaces_map(struct spaces *s, const struct mapping_event *m)
+{
+	struct process *process = processes_get(s->processes, m->pid);
+
+	if (process != NULL)
+		processes_map(s->processes, process, m);
+}
+
+void spaces_fork(struct spaces *s, pid_t parent, pid_t child)
+{
+	struct process *from = processes_find(s->processes, parent), *to;
+
+	if (from == NULL || parent == child)
+		return;
+	to = processes_get(s->processes, child);
+	if (to == NULL)
+		return;
+	from->maps->owners++;
+	processes_set_maps(s->processes, to, from->maps);
+}
+
+void spaces_exec(struct spaces *s, pid_t pid)
+{
+	struct process *process = processes_get(s->processes, pid);
+
+	if (process != NULL)
+		processes_set_maps(s->processes, process, NULL);
+}
+
+void spaces_exit(struct spaces *s, pid_t pid)
+{
+	processes_drop(s->processes, pid);
+}
+
+/* Finds the module of a mapping, once. */
+static void settle(struct spaces *s, struct mapping *m)
+{
+	bool has_freed = false;
+	int fd;
+
+	if (m->is_settled)
+		return;
+	m->is_settled = true;
+	if (m->kind == MAPPING_VDSO) {
+		m->module = modules_vdso(s->modules);
+	} else if (m->kind == MAPPING_FILE) {
+		fd = openfile_mapping(s->process->pid, m);
+		if (fd < 0)
+			return;
+		m->module = modules_get(s->modules, fd, m->file, &has_freed);
+		close(fd);
+	}
+	if (has_freed)
+		memset(s->known, 0, sizeof(s->known));
+}
+
+static struct mapping *find_mapping(struct spaces *s, uint64_t pc)
+{
+	struct process *p = s->process;
+	struct mapping *m = maps_find(p->maps, pc);
+
+	if (m == NULL && ++p->unknown_count >= p->patience) {
+		processes_read(s->processes, p);
+		m = maps_find(p->maps, pc);
+	}
+	return m;
+}
+
+static bool is_start(const struct tables *t, uint32_t place)
+{
+	return t->entry != 0 && place >= t->entry && place - t->entry < START_BYTES;
+}
+
+static struct known *place_of(struct spaces *s, uint32_t generation, uint64_t pc)
+{
+	uint64_t h = (pc ^ (uint64_t)generation << 40) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &s->known[h >> 52];
+}
+
+/* What `pc` of the process in work is; from memory when it was asked before. */
+static struct known *look_up(struct spaces *s, uint64_t pc)
+{
+	uint32_t generation = s->process->maps->generation;
+	struct known *k = place_of(s, generation, pc);
+	struct mapping *m;
+
+	if (k->is_filled && k->pc == pc && k->generation == generation)
+		return k;
+	m = find_mapping(s, pc);
+	if (m != NULL)
+		settle(s, m);
+	generation = s->process->maps->generation;
+	k = place_of(s, generation, pc);
+	*k = (struct known){ .pc = pc, .generation = generation };
+	k->is_filled = m != NULL; /* an unknown address may become known without an event */
+	k->is_code = m != NULL;
+	if (m != NULL && m->module != NULL) {
+		const struct tables *t = module_tables(m->module);
+
+		if (tables_place(t, pc - m->start + m->file_offset, &k->place)) {
+			k->module = m->module;
+			k->row = tables_row(t, k->place);
+			k->is_start = is_start(t, k->place);
+		}
+	}
+	return k;
+}
+
+static struct walk_code find_code(void *owner, uint64_t pc)
+{
+	const struct known *k = look_up(owner, pc);
+
+	return (struct walk_code){ .tables = k->module != NULL ? module_tables(k->module) : NULL,
+				   .row = k->row,
+				   .is_code = k->is_code,
+				   .is_start = k->is_start };
+}
+
+/* A frame of a file that could not be read, of code without a file, or of nothing we know. */
+static const struct frame *name_unread(struct spaces *s, uint64_t pc)
+{
+	const struct mapping *m = maps_find(s->process->maps, pc);
+	struct frame frame = { .kind = FRAME_NATIVE };
+	char text[STR_MAX_BYTES + 2];
+	const char *slash;
+	int len;
+
+	if (m == NULL) {
+		frame.name = (struct str)STR_LITERAL("[unknown]");
+	} else if (m->file.len == 0) {
+		frame.name = (struct str)STR_LITERAL("[code without a file]");
+	} else {
+		slash = memrchr(m->file.bytes, '/', m->file.len);
+		frame.module = m->file;
+		if (slash != NULL) {
+			frame.module.bytes = slash + 1;
+			frame.module.len = m->file.len - (uint32_t)(slash + 1 - m->file.bytes);
+		}
+		len = snprintf(text, sizeof(text), "[%.*s]", (int)frame.module.len,
+			       frame.module.bytes);
+		frame.name = (struct str){ text, len > 0 ? (uint32_t)len : 0 };
+	}
+	return names_frame(s->names, &frame);
+}
+
+static const struct frame *name_user(struct spaces *s, uint64_t pc)
+{
+	struct known *k = look_up(s, pc);
+
+	if (k->frame == NULL && k->module != NULL)
+		k->frame = module_frame(s->modules, k->module, k->place, &k->is_named);
+	else if (k->frame == NULL)
+		k->frame = name_unread(s, pc);
+	s->unnamed += !k->is_named;
+	return k->frame;
+}
+
+static const struct frame *name_kernel(struct spaces *s, uint64_t pc)
+{
+	struct known *k = place_of(s, 0, pc);
+	struct frame frame = { .kind = FRAME_KERNEL };
+
+	if (!k->is_filled || k->pc != pc || k->generation != 0) {
+		if (!s->is_kernel_tried) {
+			s->is_kernel_tried = true;
+			(void)kallsyms_open(KALLSYMS_PATH, &s->kernel);
+		}
+		*k = (struct known){ .pc = pc, .is_filled = true };
+		k->is_named = s->kernel != NULL &&
+			      kallsyms_find(s->kernel, pc, &frame.name, &frame.module);
+		if (!k->is_named)
+			frame = (struct frame){ .kind = FRAME_KERNEL,
+						.name = STR_LITERAL("[kernel]") };
+		k->frame = names_frame(s->names, &frame);
+	}
+	s->unnamed += !k->is_named;
+	return k->frame;
+}
+
+static struct frame marker(struct spaces *s, const char *text)
+{
+	struct frame frame = { .kind = FRAME_MARKER, .name = { text, (uint32_t)strlen(text) } };
+
+	return *names_frame(s->names, &frame);
+}
+
+/* What stands below a walk that did not reach its end; NULL: nothing. */
+static const char *end_marker(enum stack_end end)
+{
+	return end == STACK_BROKEN ? "[broken]" : end == STACK_CUT ? "[cut]" : NULL;
+}
+
+/* Frame `at` of the whole stack, counted from the root: marker, user frames, kernel frames. */
+static struct frame frame_at(struct spaces *s, const struct stack_copy *copy, size_t user_count,
+			     const char *below, size_t at)
+{
+	size_t innermost;
+
+	if (below != NULL && at-- == 0)
+		return marker(s, below);
+	if (at < user_count)
+		return *name_user(s, s->pcs[user_count - 1 - at]);
+	innermost = copy->kernel_count - 1 - (at - user_count);
+	return *name_kernel(s, copy->kernel[innermost] - (innermost > 0 ? 1 : 0));
+}
+
+size_t spaces_walk(struct spaces *s, pid_t pid, const struct stack_copy *copy, struct frame *out,
+		   size_t max, enum stack_end *out_end)
+{
+	enum stack_end end = STACK_WHOLE;
+	size_t user_count = 0, total, root, gone = 0, count = 0;
+	const char *below;
+	char text[32];
+
+	s->process = processes_find(s->processes, pid);
+	if (s->process == NULL && copy->has_user) {
+		spaces_read(s, pid);
+		s->process = processes_find(s->processes, pid);
+	}
+	if (copy->has_user && s->process != NULL)
+		user_count = walk_stack(copy, find_code, s, s->pcs, WALK_MAX_STEPS, &end);
+	else if (copy->has_user)
+		end = STACK_BROKEN;
+	*out_end = end;
+	below = end_marker(end);
+	total = user_count + copy->kernel_count + (below != NULL);
+	root = total;
+	if (total > max) {
+		root = max / 2;
+		gone = total - (max - 1);
+	}
+	for (size_t at = 0; at < root && count < max; at++)
+		out[count++] = frame_at(s, copy, user_count, below, at);
+	if (gone > 0 && count < max) {
+		snprintf(text, sizeof(text), "[cut %zu]", gone);
+		out[count++] = marker(s, text);
+		for (size_t at = root + gone; at < total && count < max; at++)
+			out[count++] = frame_at(s, copy, user_count, below, at);
+	}
+	return count;
+}
+
+uint64_t spaces_unnamed(const struct spaces *s)
+{
+	return s->unnamed;
+}
+
+const char *spaces_kernel_names(struct spaces *s)
+{
+	return s->kernel != NULL ? "" : kallsyms_reason(KALLSYMS_PATH);
+}
