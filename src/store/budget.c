@@ -1,0 +1,139 @@
+/* budget.c - pages and frames out of a size limit, and rows out of pages. */
+#include "store/budget.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "core/ledger.h"
+#include "core/units.h"
+
+#define WAL_HEADER_BYTES 32u
+#define WAL_FRAME_BYTES	 (BUDGET_PAGE_BYTES + 24u)
+#define SHM_BLOCK_BYTES	 32768u
+#define SHM_FIRST_FRAMES 4062u /* frames that the first block indexes, beside its header */
+#define SHM_BLOCK_FRAMES 4096u
+
+#define MAX_PAGES (UINT32_C(1) << 30)
+
+/* Worst bytes a row. */
+#define SLOT_BYTES    70u
+#define CONTEXT_BYTES 397u
+#define NODE_BYTES    18u
+#define FRAME_BYTES   32u
+#define LEDGER_BYTES  98u
+#define FIXED_BYTES   (24u * BUDGET_PAGE_BYTES)
+
+/* Shares of what is left, in thousandths. */
+#define CONTEXT_SHARE 340u
+#define NODE_SHARE    185u
+#define FRAME_SHARE   115u
+#define NAME_SHARE    360u
+
+#define MIN_CONTEXTS	  64u
+#define MAX_CONTEXTS	  16384u
+#define MAX_ROWS	  (UINT32_C(1) << 22) /* ids of three bytes */
+#define MIN_NAME_BYTES	  (4 * STR_MAX_BYTES)
+#define MAX_NAME_BYTES	  (UINT32_C(1) << 30)
+#define SLOTS_PER_CONTEXT 16u /* at most: a finer time axis than paths to show on it is of no use */
+#define SMALLEST_STEP	  (64u * 1024u)
+#define LARGEST_SMALLEST  (UINT64_C(1) << 24)
+
+static uint64_t shm_bytes(uint64_t frames)
+{
+	uint64_t blocks = 1;
+
+	if (frames > SHM_FIRST_FRAMES)
+		blocks += (frames - SHM_FIRST_FRAMES + SHM_BLOCK_FRAMES - 1) / SHM_BLOCK_FRAMES;
+	return blocks * SHM_BLOCK_BYTES;
+}
+
+static uint64_t wal_bytes(uint64_t frames)
+{
+	return WAL_HEADER_BYTES + frames * WAL_FRAME_BYTES;
+}
+
+struct budget budget_of(uint64_t limit_bytes)
+{
+	uint64_t pages = limit_bytes / (BUDGET_PAGE_BYTES + WAL_FRAME_BYTES);
+
+	if (pages > MAX_PAGES)
+		pages = MAX_PAGES;
+	while (pages > 0 &&
+	       pages * BUDGET_PAGE_BYTES + wal_bytes(pages) + shm_bytes(pages) > limit_bytes) {
+		uint64_t over = pages * BUDGET_PAGE_BYTES + wal_bytes(pages) + shm_bytes(pages) -
+				limit_bytes;
+		uint64_t step = 1 + over / (2 * (BUDGET_PAGE_BYTES + WAL_FRAME_BYTES));
+
+		pages -= step < pages ? step : pages;
+	}
+	if (pages == 0)
+		return (struct budget){ .pages = 0 };
+	return (struct budget){ (uint32_t)pages, wal_bytes(pages), shm_bytes(pages) };
+}
+
+/* Bytes that rows take in pages two thirds full. */
+static uint64_t spread(uint64_t bytes)
+{
+	return bytes + bytes / 2;
+}
+
+static uint32_t at_most(uint64_t value, uint32_t most)
+{
+	return value < most ? (uint32_t)value : most;
+}
+
+static bool try_fit(uint64_t limit_bytes, uint32_t slots, struct profile_limits *out)
+{
+	uint64_t have = (uint64_t)budget_of(limit_bytes).pages * BUDGET_PAGE_BYTES;
+	uint64_t fixed = FIXED_BYTES + spread((uint64_t)LEDGER_WINDOWS * LEDGER_BYTES) +
+			 spread((uint64_t)slots * SLOT_BYTES);
+	uint64_t left = have > fixed ? (have - fixed) / 1000 : 0;
+	struct profile_limits limits = { .slots = slots };
+
+	limits.contexts =
+		at_most(left * CONTEXT_SHARE / spread(CONTEXT_BYTES), MAX_CONTEXTS) & ~UINT32_C(15);
+	limits.paths.nodes = at_most(left * NODE_SHARE / spread(NODE_BYTES), MAX_ROWS);
+	limits.paths.frames = at_most(left * FRAME_SHARE / spread(FRAME_BYTES), MAX_ROWS);
+	limits.paths.name_bytes = at_most(left * NAME_SHARE / 2, MAX_NAME_BYTES);
+	if (limits.contexts < MIN_CONTEXTS || limits.contexts < slots / SLOTS_PER_CONTEXT ||
+	    limits.paths.name_bytes < MIN_NAME_BYTES)
+		return false;
+	*out = limits;
+	return true;
+}
+
+static int does_not_fit(uint64_t limit_bytes, uint32_t slots, struct err *err)
+{
+	struct profile_limits ignored;
+	uint64_t bytes = SMALLEST_STEP;
+	char size[32], smallest[32];
+
+	units_format_size(limit_bytes, size, sizeof(size));
+	for (uint32_t fewer = slots / 2; fewer >= TIMELINE_MIN_SLOTS; fewer /= 2) {
+		if (!try_fit(limit_bytes, fewer, &ignored))
+			continue;
+		err_set(err, -ENOSPC, "cannot fit %u slots into %s MB: %u fit", slots, size, fewer);
+		err_works(err, "--slots %u keeps the whole run in the same size", fewer);
+		err_mend(err, "--slots %u, or a larger --max-size", fewer);
+		return -ENOSPC;
+	}
+	while (bytes < LARGEST_SMALLEST && !try_fit(bytes, TIMELINE_MIN_SLOTS, &ignored))
+		bytes += SMALLEST_STEP;
+	snprintf(smallest, sizeof(smallest), "%lluKB", (unsigned long long)(bytes / 1024));
+	err_set(err, -ENOSPC, "cannot fit a recording into %llu bytes: the smallest size is %s",
+		(unsigned long long)limit_bytes, smallest);
+	err_mend(err, "--max-size %s or more", smallest);
+	return -ENOSPC;
+}
+
+int budget_fit(uint64_t limit_bytes, uint32_t slots, struct profile_limits *out, struct err *err)
+{
+	if (slots < TIMELINE_MIN_SLOTS || slots > TIMELINE_MAX_SLOTS || (slots & (slots - 1)) != 0)
+		return err_set(err, -EINVAL,
+			       "cannot use %u slots: a power of two from %u to %u is needed", slots,
+			       TIMELINE_MIN_SLOTS, TIMELINE_MAX_SLOTS);
+	if (!try_fit(limit_bytes, slots, out))
+		return does_not_fit(limit_bytes, slots, err);
+	return 0;
+}

@@ -1,0 +1,34 @@
+/* budget.h - how a size limit is shared out. Pure.
+ *
+ * The limit holds for the database, -wal and -shm together. One save may touch every page, and then -wal holds
+ * each once; so of a limit L the database gets B pages and -wal B frames:
+ *   4096 B + (32 + 4120 B) + 32768 for each 4096 frames or part of them (-shm) <= L.
+ * 4 MiB: B = 506. What the B pages hold, at worst, in bytes (2 of them the cell's pointer):
+ *   slot 70 · context 397 · node 18 · frame 32 and its strings · ledger window 98 · 24 pages: label, schema, inner nodes
+ * Rows come and go in any order, so a page counts as two thirds full; strings as half, since cells over half
+ * a page lie alone. Of what is left beside slots, ledger and the 24 pages, contexts get 34 %, nodes 18.5 %, frames 11.5 %
+ * and strings 36 %. test_store_fit fills every limit in random order to show that it fits. */
+#ifndef TARE_STORE_BUDGET_H
+#define TARE_STORE_BUDGET_H
+
+#include <stdint.h>
+
+#include "core/err.h"
+#include "core/profile.h"
+
+#define BUDGET_PAGE_BYTES 4096u
+
+struct budget {
+	uint32_t pages;	    /* B: most pages of the database */
+	uint64_t wal_bytes; /* most bytes of -wal */
+	uint64_t shm_bytes; /* most bytes of -shm */
+};
+
+/* Shares out `limit_bytes`. Too small a limit gives 0 pages. */
+struct budget budget_of(uint64_t limit_bytes);
+
+/* The largest limits of a profile for `limit_bytes` and `slots`. -EINVAL: not a power of two from 16 to 65536;
+ * -ENOSPC: they do not fit, and the message has the number that does, or the smallest size. */
+int budget_fit(uint64_t limit_bytes, uint32_t slots, struct profile_limits *out, struct err *err);
+
+#endif

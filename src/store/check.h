@@ -1,0 +1,12 @@
+/* check.h - is what was read a recording? Rows of foreign origin are checked against one another. Pure. */
+#ifndef TARE_STORE_CHECK_H
+#define TARE_STORE_CHECK_H
+
+#include "core/err.h"
+#include "core/recording.h"
+
+/* Every reference leads to a row, no path is a circle, every sum stays below 2^63. Rows must be sorted by key.
+ * -EBADMSG, with table and row; -ENOMEM. */
+int check_recording(const struct recording *r, struct err *err);
+
+#endif

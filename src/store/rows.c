@@ -1,0 +1,268 @@
+/* rows.c - rows to and from SQLite, column by column as core/fields.c describes them. */
+#include "store/rows.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/recording.h"
+#include "store/batches.h"
+
+static const void *member(const void *row, const struct field *f)
+{
+	return (const char *)row + f->offset;
+}
+
+static int bad(struct err *err, const struct table *t, const struct field *f, const char *what)
+{
+	return err_set(err, -EBADMSG, "table %s, column %s: %s", t->name, f->name, what);
+}
+
+int rows_names(const struct table *t, char *out, size_t size)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < t->field_count; i++) {
+		int len = snprintf(out + used, size - used, "%s%s", i > 0 ? ", " : "",
+				   t->fields[i].name);
+
+		if (len < 0 || (size_t)len >= size - used)
+			return -ENAMETOOLONG;
+		used += (size_t)len;
+	}
+	return 0;
+}
+
+/* Length of the UTF-8 sequence at s, 0 for none, NUL, an overlong one, a surrogate, or over U+10FFFF (RFC 3629). */
+static size_t utf8_length(const unsigned char *s, size_t left)
+{
+	size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+	if (s[0] == 0 || s[0] > 0xf4 || len == 0 || len > left)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+static bool is_text(const struct str *s)
+{
+	for (size_t at = 0; at < s->len;) {
+		size_t len = utf8_length((const unsigned char *)s->bytes + at, s->len - at);
+
+		if (len == 0)
+			return false;
+		at += len;
+	}
+	return true;
+}
+
+static int bind_str(sqlite3_stmt *stmt, int at, const struct str *s)
+{
+	if (s->len == 0)
+		return sqlite3_bind_text(stmt, at, "", 0, SQLITE_STATIC);
+	if (is_text(s))
+		return sqlite3_bind_text(stmt, at, s->bytes, (int)s->len, SQLITE_STATIC);
+	return sqlite3_bind_blob(stmt, at, s->bytes, (int)s->len, SQLITE_STATIC);
+}
+
+static int bind_batches(sqlite3_stmt *stmt, int at, const uint64_t *batch_ns)
+{
+	uint8_t bytes[BATCHES_MAX_BYTES];
+	size_t len = batches_encode(batch_ns, bytes);
+
+	if (len == SIZE_MAX)
+		return SQLITE_TOOBIG;
+	return sqlite3_bind_blob(stmt, at, bytes, (int)len, SQLITE_TRANSIENT);
+}
+
+/* The words of the random generator are kept bit for bit; any other number is below 2^63. */
+static bool is_any_bits(const struct table *t, const struct field *f)
+{
+	return t == &table_recording && strncmp(f->name, "rng_", 4) == 0;
+}
+
+static int bind_u64(sqlite3_stmt *stmt, int at, uint64_t value, bool any_bits)
+{
+	if (value > INT64_MAX && !any_bits)
+		return SQLITE_TOOBIG;
+	return sqlite3_bind_int64(stmt, at, (sqlite3_int64)value);
+}
+
+static int bind_u32(sqlite3_stmt *stmt, int at, uint32_t value)
+{
+	return value == NO_ID ? sqlite3_bind_null(stmt, at) : sqlite3_bind_int64(stmt, at, value);
+}
+
+int rows_bind(sqlite3_stmt *stmt, const struct table *t, const void *row, struct err *err)
+{
+	for (size_t i = 0; i < t->field_count; i++) {
+		const struct field *f = &t->fields[i];
+		const void *from = member(row, f);
+		int at = (int)i + 1, rc = SQLITE_MISUSE;
+
+		switch (f->type) {
+		case FIELD_U32:
+			rc = bind_u32(stmt, at, *(const uint32_t *)from);
+			break;
+		case FIELD_U64:
+			rc = bind_u64(stmt, at, *(const uint64_t *)from, is_any_bits(t, f));
+			break;
+		case FIELD_I64:
+			rc = sqlite3_bind_int64(stmt, at, *(const int64_t *)from);
+			break;
+		case FIELD_BOOL:
+			rc = sqlite3_bind_int(stmt, at, *(const bool *)from);
+			break;
+		case FIELD_STR:
+			rc = ((const struct str *)from)->len > STR_MAX_BYTES
+				     ? SQLITE_TOOBIG
+				     : bind_str(stmt, at, from);
+			break;
+		case FIELD_BATCHES:
+			rc = bind_batches(stmt, at, from);
+			break;
+		}
+		if (rc != SQLITE_OK)
+			return err_set(err, rc == SQLITE_NOMEM ? -ENOMEM : -ERANGE,
+				       "cannot save table %s, column %s: %s", t->name, f->name,
+				       rc == SQLITE_NOMEM ? "out of memory" : "out of range");
+	}
+	return 0;
+}
+
+/* Appends to the text and returns the offset; SIZE_MAX: out of memory. */
+static size_t text_add(struct rows_text *text, const void *bytes, size_t len)
+{
+	size_t at = text->used;
+
+	if (len > text->room - text->used) {
+		size_t room = text->room * 2 > text->used + len ? text->room * 2
+								: text->used + len + 4096;
+		char *more = realloc(text->bytes, room);
+
+		if (more == NULL)
+			return SIZE_MAX;
+		text->bytes = more;
+		text->room = room;
+	}
+	memcpy(text->bytes + at, bytes, len);
+	text->used += len;
+	return at;
+}
+
+static int read_str(sqlite3_stmt *stmt, int at, struct str *out, struct rows_text *text)
+{
+	int type = sqlite3_column_type(stmt, at);
+	const void *bytes = sqlite3_column_blob(stmt, at);
+	size_t len = (size_t)sqlite3_column_bytes(stmt, at), offset;
+
+	if ((type != SQLITE_TEXT && type != SQLITE_BLOB) || len > STR_MAX_BYTES ||
+	    len > text->most - text->used)
+		return -EBADMSG;
+	if (len > 0 && bytes == NULL)
+		return -ENOMEM;
+	offset = len > 0 ? text_add(text, bytes, len) : 0;
+	if (offset == SIZE_MAX)
+		return -ENOMEM;
+	*out = (struct str){ (const char *)offset, (uint32_t)len };
+	return 0;
+}
+
+static int read_batches(sqlite3_stmt *stmt, int at, uint64_t *out_ns)
+{
+	const void *bytes = sqlite3_column_blob(stmt, at);
+	size_t len = (size_t)sqlite3_column_bytes(stmt, at);
+
+	if (sqlite3_column_type(stmt, at) != SQLITE_BLOB)
+		return -EBADMSG;
+	if (len > 0 && bytes == NULL)
+		return -ENOMEM;
+	return batches_decode(bytes, len, out_ns);
+}
+
+/* A whole number from `low` to `high`. */
+static int read_int(sqlite3_stmt *stmt, int at, int64_t low, int64_t high, int64_t *out)
+{
+	int64_t value = sqlite3_column_int64(stmt, at);
+
+	if (sqlite3_column_type(stmt, at) != SQLITE_INTEGER || value < low || value > high)
+		return -EBADMSG;
+	*out = value;
+	return 0;
+}
+
+static int read_u32(sqlite3_stmt *stmt, int at, bool may_be_null, uint32_t *out)
+{
+	int64_t value = NO_ID;
+	int rc = 0;
+
+	if (!may_be_null || sqlite3_column_type(stmt, at) != SQLITE_NULL)
+		rc = read_int(stmt, at, 0, NO_ID - 1, &value);
+	if (rc == 0)
+		*out = (uint32_t)value;
+	return rc;
+}
+
+static int read_number(sqlite3_stmt *stmt, int at, const struct table *t, const struct field *f,
+		       void *out)
+{
+	int64_t value;
+	int rc;
+
+	if (f->type == FIELD_U32)
+		return read_u32(stmt, at, !f->is_key, out);
+	if (f->type == FIELD_BOOL) {
+		rc = read_int(stmt, at, 0, 1, &value);
+		if (rc == 0)
+			*(bool *)out = value != 0;
+		return rc;
+	}
+	rc = read_int(stmt, at, f->type == FIELD_I64 || is_any_bits(t, f) ? INT64_MIN : 0,
+		      INT64_MAX, &value);
+	if (rc == 0)
+		*(int64_t *)out = value; /* an unsigned member has the same bits */
+	return rc;
+}
+
+int rows_read(sqlite3_stmt *stmt, const struct table *t, void *out_row, struct rows_text *text,
+	      struct err *err)
+{
+	for (size_t i = 0; i < t->field_count; i++) {
+		const struct field *f = &t->fields[i];
+		void *to = (char *)out_row + f->offset;
+		int rc;
+
+		if (f->type == FIELD_STR)
+			rc = read_str(stmt, (int)i, to, text);
+		else if (f->type == FIELD_BATCHES)
+			rc = read_batches(stmt, (int)i, to);
+		else
+			rc = read_number(stmt, (int)i, t, f, to);
+		if (rc == -ENOMEM)
+			return err_set(err, rc, "out of memory");
+		if (rc != 0)
+			return bad(err, t, f, "the value is out of range or of another kind");
+	}
+	return 0;
+}
+
+void rows_settle(const struct table *t, void *rows, size_t count, const struct rows_text *text)
+{
+	for (size_t i = 0; i < t->field_count; i++) {
+		if (t->fields[i].type != FIELD_STR)
+			continue;
+		for (size_t row = 0; row < count; row++) {
+			char *at = (char *)rows + row * t->row_bytes + t->fields[i].offset;
+			struct str *s = (struct str *)at;
+
+			s->bytes = s->len > 0 ? text->bytes + (size_t)s->bytes : "";
+		}
+	}
+}

@@ -1,0 +1,263 @@
+/* sqlite_save.c - one save is one transaction: what is gone goes, what changed is put, the label comes last. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/scoped.h"
+#include "store/rows.h"
+#include "store/sqlite.h"
+
+#define SQL_BYTES    4096
+#define BUSY_WAIT_MS 100 /* for our own readers, which are short */
+
+/* Rows of one kind, to be put by one statement. */
+struct batch_of_rows {
+	enum writer_stmt stmt;
+	const struct table *table;
+	const void *rows;
+	uint32_t count;
+};
+
+static int prepare(struct sqlite_writer *w, enum writer_stmt which, const char *sql)
+{
+	return sqlite3_prepare_v3(w->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &w->stmts[which],
+				  NULL);
+}
+
+/* The label is the only row of its table: rowid 1. */
+static int prepare_put(struct sqlite_writer *w, enum writer_stmt which, const struct table *t)
+{
+	char names[SQL_BYTES / 2], sql[SQL_BYTES];
+	bool is_label = t == &table_recording;
+	size_t used;
+
+	if (rows_names(t, names, sizeof(names)) != 0)
+		return SQLITE_TOOBIG;
+	used = (size_t)snprintf(sql, sizeof(sql), "INSERT OR REPLACE INTO %s (%s%s) VALUES (",
+				t->name, names, is_label ? ", rowid" : "");
+	for (size_t i = 0; i < t->field_count && used + 8 < sizeof(sql); i++)
+		used += (size_t)snprintf(sql + used, sizeof(sql) - used, "%s?", i > 0 ? "," : "");
+	snprintf(sql + used, sizeof(sql) - used, "%s)", is_label ? ",1" : "");
+	return prepare(w, which, sql);
+}
+
+int sqlite_prepare_writer(struct sqlite_writer *w, struct err *err)
+{
+	static const struct {
+		enum writer_stmt which;
+		const struct table *table;
+	} puts[] = {
+		{ PUT_LABEL, &table_recording }, { PUT_NODE, &table_node },
+		{ PUT_FRAME, &table_frame },	 { PUT_SLOT, &table_slot },
+		{ PUT_CONTEXT, &table_context }, { PUT_LEDGER, &table_ledger },
+	};
+	/* Changes without a task are those of the task that is the whole run: 1. */
+	static const struct {
+		enum writer_stmt which;
+		const char *sql;
+	} others[] = {
+		{ DROP_NODE, "DELETE FROM node WHERE id = ?" },
+		{ DROP_FRAME, "DELETE FROM frame WHERE id = ?" },
+		{ DROP_CONTEXT, "DELETE FROM context WHERE task = 1 AND id = ?" },
+		{ CUT_SLOTS, "DELETE FROM slot WHERE task = 1 AND id >= ?" },
+		{ CUT_LEDGER, "DELETE FROM ledger WHERE id >= ?" },
+		{ BEGIN, "BEGIN IMMEDIATE" },
+		{ COMMIT, "COMMIT" },
+		{ ROLLBACK, "ROLLBACK" },
+	};
+	int rc = SQLITE_OK;
+
+	_Static_assert(TASK_RUN == 1, "the statements name the task");
+	for (size_t i = 0; i < ARRAY_LEN(puts) && rc == SQLITE_OK; i++)
+		rc = prepare_put(w, puts[i].which, puts[i].table);
+	for (size_t i = 0; i < ARRAY_LEN(others) && rc == SQLITE_OK; i++)
+		rc = prepare(w, others[i].which, others[i].sql);
+	return rc == SQLITE_OK ? 0 : sqlite_error(err, w->db, rc, "prepare", "recording");
+}
+
+void sqlite_finalize_writer(struct sqlite_writer *w)
+{
+	for (size_t i = 0; i < WRITER_STMTS; i++) {
+		sqlite3_finalize(w->stmts[i]);
+		w->stmts[i] = NULL;
+	}
+}
+
+/* Runs a statement that gives no rows; SQLite's extended code. */
+static int run(sqlite3_stmt *stmt)
+{
+	int rc = sqlite3_step(stmt);
+
+	sqlite3_reset(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int drop(struct sqlite_writer *w, enum writer_stmt which, const uint32_t *ids,
+		uint32_t count)
+{
+	int rc = SQLITE_OK;
+
+	for (uint32_t i = 0; i < count && rc == SQLITE_OK; i++) {
+		sqlite3_bind_int64(w->stmts[which], 1, ids[i]);
+		rc = run(w->stmts[which]);
+	}
+	return rc;
+}
+
+static int cut(struct sqlite_writer *w, enum writer_stmt which, uint32_t from)
+{
+	return from == NO_ID ? SQLITE_OK : drop(w, which, &from, 1);
+}
+
+/* SQLite's code; a row that cannot be bound is SQLITE_RANGE, and err says which. */
+static int put(struct sqlite_writer *w, const struct batch_of_rows *b, struct err *err)
+{
+	sqlite3_stmt *stmt = w->stmts[b->stmt];
+	int rc = SQLITE_OK;
+
+	for (uint32_t i = 0; i < b->count && rc == SQLITE_OK; i++) {
+		const char *row = (const char *)b->rows + (size_t)i * b->table->row_bytes;
+
+		rc = rows_bind(stmt, b->table, row, err) != 0 ? SQLITE_RANGE : run(stmt);
+	}
+	sqlite3_clear_bindings(stmt); /* strings are borrowed until now only */
+	return rc;
+}
+
+static int put_changes(struct sqlite_writer *w, const struct label *label, const struct changes *c,
+		       struct err *err)
+{
+	const struct batch_of_rows all[] = {
+		{ PUT_FRAME, &table_frame, c->frames, c->frame_count },
+		{ PUT_NODE, &table_node, c->nodes, c->node_count },
+		{ PUT_SLOT, &table_slot, c->slots, c->slot_count },
+		{ PUT_CONTEXT, &table_context, c->contexts, c->context_count },
+		{ PUT_LEDGER, &table_ledger, c->ledger, c->ledger_count },
+		{ PUT_LABEL, &table_recording, label, 1 },
+	};
+	int rc = cut(w, CUT_SLOTS, c->slots_from);
+
+	if (rc == SQLITE_OK)
+		rc = cut(w, CUT_LEDGER, c->ledger_from);
+	if (rc == SQLITE_OK)
+		rc = drop(w, DROP_CONTEXT, c->gone_contexts, c->gone_context_count);
+	if (rc == SQLITE_OK)
+		rc = drop(w, DROP_NODE, c->gone_nodes, c->gone_node_count);
+	if (rc == SQLITE_OK)
+		rc = drop(w, DROP_FRAME, c->gone_frames, c->gone_frame_count);
+	for (size_t i = 0; i < ARRAY_LEN(all) && rc == SQLITE_OK; i++)
+		rc = put(w, &all[i], err);
+	return rc;
+}
+
+/* One attempt, all or nothing. */
+static int attempt(struct sqlite_writer *w, const struct label *label, const struct changes *c,
+		   struct err *err)
+{
+	int rc;
+
+	w->cap->is_hit = w->cap->is_disk_full = false;
+	rc = run(w->stmts[BEGIN]);
+	if (rc != SQLITE_OK)
+		return rc;
+	rc = put_changes(w, label, c, err);
+	if (rc == SQLITE_OK)
+		rc = run(w->stmts[COMMIT]);
+	if (rc != SQLITE_OK && !sqlite3_get_autocommit(w->db))
+		run(w->stmts[ROLLBACK]);
+	return rc;
+}
+
+/* Empties -wal. SQLITE_BUSY: a reader sits on it. */
+static int empty_wal(struct sqlite_writer *w)
+{
+	int rc = sqlite3_wal_checkpoint_v2(w->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+
+	if (rc == SQLITE_OK)
+		sqlite_reserve_wal(w); /* best effort: a full disk shows in the save itself */
+	return rc;
+}
+
+/* The database met its page limit: rows came and went until its pages were half empty. Packs them. */
+static int pack(struct sqlite_writer *w)
+{
+	int rc = empty_wal(w);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite_run(w->db, "VACUUM");
+	return rc == SQLITE_OK ? empty_wal(w) : rc;
+}
+
+/* Saves; makes room once when -wal or the database is at its limit. */
+static int save_within_limits(struct sqlite_writer *w, const struct label *label,
+			      const struct changes *c, struct err *err)
+{
+	int rc = attempt(w, label, c, err), room;
+
+	if ((rc & 0xff) != SQLITE_FULL || w->cap->is_disk_full)
+		return rc;
+	room = w->cap->is_hit ? empty_wal(w) : pack(w);
+	if ((room & 0xff) == SQLITE_BUSY || (room & 0xff) == SQLITE_LOCKED)
+		return SQLITE_BUSY;
+	return room != SQLITE_OK ? room : attempt(w, label, c, err);
+}
+
+static uint64_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+/* Database, -wal and -shm. */
+static uint64_t size_on_disk(struct sqlite_writer *w)
+{
+	const char *database = sqlite3_db_filename(w->db, "main");
+	const char *wal = sqlite3_filename_wal(database);
+	char *shm = sqlite_beside(database, SHM_SUFFIX);
+	uint64_t bytes = size_of(database) + size_of(wal) + (shm != NULL ? size_of(shm) : 0);
+
+	free(shm);
+	return bytes;
+}
+
+static int save_failed(struct sqlite_writer *w, int rc, struct err *err)
+{
+	const char *path = sqlite3_db_filename(w->db, "main");
+	int code;
+
+	if (rc == SQLITE_RANGE)
+		return err != NULL ? err->code : -ERANGE;
+	if ((rc & 0xff) == SQLITE_FULL && !w->cap->is_disk_full)
+		code = err_set(err, -ENOSPC, "cannot save '%s': it is full: %u pages", path,
+			       w->budget.pages);
+	else
+		code = sqlite_error(err, w->db, rc, "save", path);
+	err_works(err, "the recording stands as at its last save; recording goes on, and saving is "
+		       "tried again");
+	return code;
+}
+
+int sqlite_save(void *db, const struct label *label, const struct changes *changes,
+		struct store_saved *out, struct err *err)
+{
+	struct sqlite_writer *w = db;
+	int rc = save_within_limits(w, label, changes, err);
+	bool is_paused = (rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED;
+
+	/* Who sits is not waited for again until he has left. */
+	if (is_paused != w->is_paused)
+		sqlite3_busy_timeout(w->db, is_paused ? 0 : BUSY_WAIT_MS);
+	w->is_paused = is_paused;
+	if (rc != SQLITE_OK && !is_paused)
+		return save_failed(w, rc, err);
+	if (!is_paused) {
+		w->saves++;
+		/* What is in -wal is safe already; one who reads may keep it there. */
+		sqlite3_wal_checkpoint_v2(w->db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	}
+	*out = (struct store_saved){ .bytes = size_on_disk(w), .is_paused = is_paused };
+	return 0;
+}
