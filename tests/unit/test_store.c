@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,9 +72,59 @@ static void what_was_saved_comes_back(void **state)
 	shadow_close(shadow);
 }
 
+/* What SQLite must say of a column that is described so. */
+static void column_is_as_described(sqlite3_stmt *info, const struct table *t, size_t i)
+{
+	const struct field *f = &t->fields[i];
+	const char *type = f->type == FIELD_STR	      ? "ANY"
+			   : f->type == FIELD_BATCHES ? "BLOB"
+						      : "INTEGER";
+	bool may_be_null = f->type == FIELD_U32 && !f->is_key;
+	int place_in_key = f->is_key ? (int)i + 1 : 0;
+
+	if (sqlite3_step(info) != SQLITE_ROW)
+		fail_msg("%s.%s is not in the schema", t->name, f->name);
+	assert_string_equal(sqlite3_column_text(info, 1), f->name);
+	assert_string_equal(sqlite3_column_text(info, 2), type);
+	assert_int_equal(sqlite3_column_int(info, 3), !may_be_null);
+	assert_int_equal(sqlite3_column_int(info, 5), place_in_key);
+}
+
+static void the_schema_is_what_the_fields_say(void **state)
+{
+	sqlite3_stmt *stmt;
+	sqlite3 *db;
+
+	(void)state;
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	for (unsigned i = 0; i < schema_newest; i++)
+		assert_int_equal(sqlite3_exec(db, schema_files[i], NULL, NULL, NULL), SQLITE_OK);
+	for (size_t t = 0; t < table_count; t++) {
+		char *sql = sqlite3_mprintf("PRAGMA table_info(%s)", tables[t]->name);
+
+		assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+		for (size_t i = 0; i < tables[t]->field_count; i++)
+			column_is_as_described(stmt, tables[t], i);
+		assert_int_equal(sqlite3_step(stmt), SQLITE_DONE);
+		sqlite3_finalize(stmt);
+		sqlite3_free(sql);
+	}
+	assert_int_equal(sqlite3_prepare_v2(db,
+					    "SELECT count(*), sum(sql LIKE '%) STRICT%') "
+					    "FROM sqlite_schema",
+					    -1, &stmt, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	assert_int_equal(sqlite3_column_int(stmt, 0), table_count);
+	assert_int_equal(sqlite3_column_int(stmt, 1), table_count);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_schema_is_what_the_fields_say),
 		cmocka_unit_test(what_was_saved_comes_back),
 	};
 	int failed;

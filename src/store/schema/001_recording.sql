@@ -42,8 +42,6 @@ CREATE TABLE recording (
 	broken_stacks INTEGER NOT NULL,
 	cut_stacks INTEGER NOT NULL,
 	unnamed_frames INTEGER NOT NULL,
-	broken_ns INTEGER NOT NULL,
-	cut_ns INTEGER NOT NULL,
 	threads INTEGER NOT NULL,
 	processes INTEGER NOT NULL,
 	slot_count INTEGER,
