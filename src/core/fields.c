@@ -78,7 +78,7 @@ static const struct field label_fields[] = {
 	FIELD(label, fixed_ns, "our CPU time for the rest: status, waiting, side-band"),
 	FIELD(label, kernel_tick_ps, "calibrated cost of one tick in the kernel; 0: unmeasured"),
 	FIELD(label, own_rss_bytes, "the most memory we held"),
-	FIELD(label, rng_0, "state of the random generator, first word, as a signed number of the same bits"),
+	FIELD(label, rng_0, "state of the random generator, first word: 64 bits, which the store keeps as a signed number"),
 	FIELD(label, rng_1, "state of the random generator, second word"),
 	FIELD(label, rng_2, "state of the random generator, third word"),
 	FIELD(label, rng_3, "state of the random generator, fourth word"),
@@ -93,7 +93,7 @@ static const struct field node_fields[] = {
 
 static const struct field frame_fields[] = {
 	KEY(frame_row, id, "the frame"),
-	FIELD(frame_row, kind, "0 thread, 1 function of a binary, 2 function of the kernel, 3 marker of ours such " "as [broken]"),
+	FIELD(frame_row, kind, "0 thread, 1 function of a binary, 2 function of the kernel, 3 marker of ours such as [broken]"),
 	FIELD(frame_row, pid, "process of a thread, else 0"),
 	FIELD(frame_row, tid, "id of a thread, else 0"),
 	FIELD(frame_row, line, "line in the source file; 0: not known"),
