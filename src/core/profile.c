@@ -284,6 +284,8 @@ static uint64_t time_at(const struct tick *tick, uint64_t part_ns)
 {
 	uint64_t span_ns = tick->at_ns - tick->from_ns;
 
+	if (span_ns == 0)
+		return tick->at_ns;
 	return tick->from_ns + (uint64_t)((unsigned __int128)span_ns * part_ns / tick->weight_ns);
 }
 
