@@ -116,15 +116,15 @@ uint32_t contexts_entry(struct contexts *c, struct paths *p, struct rng *r, uint
 	return entry;
 }
 
-void contexts_add(struct contexts *c, uint32_t entry, const struct context_gain *gain)
+void contexts_add(struct contexts *c, uint32_t entry, enum state state, uint32_t batch,
+		  uint64_t weight_ns)
 {
 	struct context *e = &c->entries[entry];
 
-	e->certain_ns += gain->seen_ns;
-	e->uncertain_ns += gain->weight_ns - gain->seen_ns;
-	e->weight_ns[gain->state] += gain->weight_ns;
-	e->batch_ns[gain->batch] += gain->weight_ns;
-	c->totals_ns[entry] += gain->weight_ns;
+	e->certain_ns += weight_ns;
+	e->weight_ns[state] += weight_ns;
+	e->batch_ns[batch] += weight_ns;
+	c->totals_ns[entry] += weight_ns;
 	dirty_set(&c->dirty, entry);
 }
 

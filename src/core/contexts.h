@@ -13,11 +13,11 @@
 #include "core/rng.h"
 
 struct context {
-	uint32_t node;	     /* the path, counted; PATHS_NONE: a free entry */
-	uint64_t certain_ns; /* seen while it bore its present path: never above the truth */
+	uint32_t node; /* the path, counted; PATHS_NONE: a free entry */
 	uint64_t
-		uncertain_ns; /* the rest: of ticks skipped in its groups, and what came by merging;
-				  certain + uncertain is an unbiased estimate */
+		certain_ns; /* received while it bore its present path: never above the truth, which is
+				  the weight that its samples stood for (how well they do is for stats to say) */
+	uint64_t uncertain_ns; /* came by merging; certain + uncertain is an unbiased estimate */
 	uint64_t weight_ns[STATE_COUNT]; /* the same sum by state */
 	uint64_t kept;			 /* samples */
 	uint64_t batch_ns[BATCH_COUNT];	 /* the same sum over equal spans of the run */
@@ -49,17 +49,9 @@ uint32_t contexts_find(const struct contexts *c, uint32_t node);
 /* Finds or makes the entry of `node`, merging the two lightest when none is free. Takes its own reference. */
 uint32_t contexts_entry(struct contexts *c, struct paths *p, struct rng *r, uint32_t node);
 
-/* What an entry receives at once. */
-struct context_gain {
-	enum state state;
-	uint32_t batch;
-	uint64_t weight_ns;
-	uint64_t
-		seen_ns; /* of it, of the kept tick itself; the rest stands for ticks that were skipped */
-};
-
-/* Adds a weight to an entry, in one state and one batch. */
-void contexts_add(struct contexts *c, uint32_t entry, const struct context_gain *gain);
+/* Adds a weight to an entry, in one state and one batch: it is certain for as long as the entry bears this path. */
+void contexts_add(struct contexts *c, uint32_t entry, enum state state, uint32_t batch,
+		  uint64_t weight_ns);
 
 /* Counts one kept sample for an entry. */
 void contexts_count(struct contexts *c, uint32_t entry);

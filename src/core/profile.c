@@ -13,7 +13,6 @@
 struct held {
 	uint32_t node;	  /* counted; PATHS_NONE: nothing was kept in it yet */
 	enum state state; /* of the kept tick */
-	uint64_t seen_ns; /* its own weight inside the group */
 	bool is_counted;  /* the same tick counts for a group that closed before */
 };
 
@@ -244,24 +243,18 @@ bool profile_wants(struct profile *p, const struct tick *tick)
 struct closing {
 	struct profile *profile;
 	uint32_t entry;
-	uint64_t seen_left_ns;
 };
 
 static void close_slot(void *owner, uint32_t slot, const uint64_t weight_ns[STATE_COUNT])
 {
-	struct closing *closing = owner;
+	const struct closing *closing = owner;
 	struct profile *p = closing->profile;
-	struct context_gain gain = {
-		.state = p->held.state,
-		.batch = slot / (p->limits.slots / p->batches),
-	};
+	uint32_t batch = slot / (p->limits.slots / p->batches);
+	uint64_t sum_ns = 0;
 
 	for (int s = 0; s < STATE_COUNT; s++)
-		gain.weight_ns += weight_ns[s];
-	gain.seen_ns =
-		gain.weight_ns < closing->seen_left_ns ? gain.weight_ns : closing->seen_left_ns;
-	closing->seen_left_ns -= gain.seen_ns;
-	contexts_add(&p->contexts, closing->entry, &gain);
+		sum_ns += weight_ns[s];
+	contexts_add(&p->contexts, closing->entry, p->held.state, batch, sum_ns);
 }
 
 static void close_group(struct profile *p)
@@ -269,7 +262,6 @@ static void close_group(struct profile *p)
 	struct closing closing = {
 		.profile = p,
 		.entry = contexts_entry(&p->contexts, p->paths, &p->rng, p->held.node),
-		.seen_left_ns = p->held.seen_ns,
 	};
 
 	timeline_close_group(&p->timeline, p->paths, &p->rng, p->held.node, close_slot, &closing);
@@ -290,14 +282,12 @@ static uint64_t time_at(const struct tick *tick, uint64_t part_ns)
 }
 
 /* This tick stands for the open group. */
-static void hold(struct profile *p, uint32_t node, const struct tick *tick,
-		 const struct keep_part *part, bool is_counted)
+static void hold(struct profile *p, uint32_t node, enum state state, bool is_counted)
 {
 	paths_ref(p->paths, node);
 	p->held = (struct held){
 		.node = node,
-		.state = tick->state,
-		.seen_ns = part->weight_ns,
+		.state = state,
 		.is_counted = is_counted,
 	};
 }
@@ -326,7 +316,7 @@ void profile_add(struct profile *p, const struct tick *tick, const struct frame 
 
 			if (is_first)
 				node = add_path(p, path, depth);
-			hold(p, node, &t, &part, !is_first);
+			hold(p, node, t.state, !is_first);
 		}
 		if (part.closes)
 			close_group(p);
