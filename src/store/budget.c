@@ -19,16 +19,16 @@
 /* Worst bytes a row. */
 #define SLOT_BYTES    70u
 #define CONTEXT_BYTES 397u
-#define NODE_BYTES    18u
+#define NODE_BYTES    16u
 #define FRAME_BYTES   32u
 #define LEDGER_BYTES  98u
 #define FIXED_BYTES   (24u * BUDGET_PAGE_BYTES)
 
 /* Shares of what is left, in thousandths. */
-#define CONTEXT_SHARE 340u
+#define CONTEXT_SHARE 300u
 #define NODE_SHARE    185u
-#define FRAME_SHARE   115u
-#define NAME_SHARE    360u
+#define FRAME_SHARE   125u
+#define NAME_SHARE    390u
 
 #define MIN_CONTEXTS	  64u
 #define MAX_CONTEXTS	  16384u
@@ -72,10 +72,10 @@ struct budget budget_of(uint64_t limit_bytes)
 	return (struct budget){ (uint32_t)pages, wal_bytes(pages), shm_bytes(pages) };
 }
 
-/* Bytes that rows take in pages two thirds full. */
+/* Bytes that rows take in pages three quarters full. */
 static uint64_t spread(uint64_t bytes)
 {
-	return bytes + bytes / 2;
+	return bytes + bytes / 3;
 }
 
 static uint32_t at_most(uint64_t value, uint32_t most)
@@ -113,7 +113,7 @@ static int does_not_fit(uint64_t limit_bytes, uint32_t slots, struct err *err)
 	for (uint32_t fewer = slots / 2; fewer >= TIMELINE_MIN_SLOTS; fewer /= 2) {
 		if (!try_fit(limit_bytes, fewer, &ignored))
 			continue;
-		err_set(err, -ENOSPC, "cannot fit %u slots into %s MB: %u fit", slots, size, fewer);
+		err_set(err, -ENOSPC, "cannot fit %u slots into %s: %u fit", slots, size, fewer);
 		err_works(err, "--slots %u keeps the whole run in the same size", fewer);
 		err_mend(err, "--slots %u, or a larger --max-size", fewer);
 		return -ENOSPC;

@@ -14,6 +14,7 @@
 #include "store/target.h"
 
 #define MIN_PAGES    24u
+#define VACUUM_PAGES 16384u /* 64 MB: half a second; the end must not take longer */
 #define BUSY_WAIT_MS 100
 #define WRITER_PRAGMA                                                                           \
 	"PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=-1;" \
@@ -225,7 +226,8 @@ static void leave_one_file(struct sqlite_writer *w)
 	int chunk = 0;
 
 	sqlite3_busy_timeout(w->db, 0);
-	sqlite_run(w->db, "VACUUM");
+	if (w->budget.pages <= VACUUM_PAGES)
+		sqlite_run(w->db, "VACUUM");
 	sqlite3_file_control(w->db, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
 	/* A checkpoint cuts the file to its pages when it has something to write. */
 	sqlite_run(w->db, "UPDATE recording SET writer_pid = writer_pid");

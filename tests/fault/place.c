@@ -8,13 +8,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool place_make(struct place *p)
+static bool make_below(struct place *p, const char *folder)
+{
+	snprintf(p->folder, sizeof(p->folder), "%s/tare-test-XXXXXX", folder);
+	return mkdtemp(p->folder) != NULL;
+}
+
+bool place_make_on_disk(struct place *p)
 {
 	const char *below = getenv("TMPDIR");
 
-	snprintf(p->folder, sizeof(p->folder), "%s/tare-test-XXXXXX",
-		 below != NULL && below[0] == '/' ? below : "/tmp");
-	return mkdtemp(p->folder) != NULL;
+	return make_below(p, below != NULL && below[0] == '/' ? below : "/tmp");
+}
+
+bool place_make(struct place *p)
+{
+	return make_below(p, "/dev/shm") || place_make_on_disk(p);
 }
 
 const char *place_file(struct place *p, const char *name)

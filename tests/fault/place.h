@@ -12,8 +12,11 @@ struct place {
 	char path[2 * PLACE_BYTES]; /* of the last place_file() */
 };
 
-/* Makes the folder, below $TMPDIR or /tmp. False: it cannot. */
+/* Makes the folder, in memory where that can be, for tests that must be quick. False: it cannot. */
 bool place_make(struct place *p);
+
+/* Makes the folder below $TMPDIR or /tmp: on a disk. */
+bool place_make_on_disk(struct place *p);
 
 /* The path of a name in it, good until the next call. */
 const char *place_file(struct place *p, const char *name);

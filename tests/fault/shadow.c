@@ -374,11 +374,9 @@ void shadow_fill(struct shadow *s)
 				return false;                         \
 			*id = i;                                      \
 		}                                                     \
-		life->is_saved = life->is_there;                      \
-		life->is_dirty = false;                               \
 	}
 
-bool shadow_take(struct shadow *s, struct changes *out)
+bool shadow_changes(struct shadow *s, struct changes *out)
 {
 	const struct profile_limits *l = &s->settings.limits;
 
@@ -392,8 +390,27 @@ bool shadow_take(struct shadow *s, struct changes *out)
 		out->slots_from = s->slots_from;
 	if (s->ledger_from < out->ledger_from)
 		out->ledger_from = s->ledger_from;
-	s->slots_from = s->ledger_from = NO_ID;
 	return true;
+}
+
+static void forget_marks(struct life *lives, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		lives[i].is_saved = lives[i].is_there;
+		lives[i].is_dirty = false;
+	}
+}
+
+void shadow_saved(struct shadow *s)
+{
+	const struct profile_limits *l = &s->settings.limits;
+
+	forget_marks(s->frame_lives, l->paths.frames);
+	forget_marks(s->node_lives, l->paths.nodes);
+	forget_marks(s->context_lives, l->contexts);
+	forget_marks(s->slot_lives, l->slots);
+	forget_marks(s->ledger_lives, LEDGER_WINDOWS);
+	s->slots_from = s->ledger_from = NO_ID;
 }
 
 struct label shadow_label(const struct shadow *s, uint64_t number_of_save)

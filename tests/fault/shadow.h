@@ -33,8 +33,11 @@ void shadow_step(struct shadow *s, uint32_t count);
 /* Fills every limit, in random order. */
 void shadow_fill(struct shadow *s);
 
-/* Appends what changed since the last call; strings are borrowed until the next step. False: out of memory. */
-bool shadow_take(struct shadow *s, struct changes *out);
+/* Appends what changed since the last shadow_saved(); strings are borrowed until the next step. False: out of memory. */
+bool shadow_changes(struct shadow *s, struct changes *out);
+
+/* What shadow_changes() gave is in the store. */
+void shadow_saved(struct shadow *s);
 
 /* The label that goes with the last step: `saves` and the sums are its number. Strings are static. */
 struct label shadow_label(const struct shadow *s, uint64_t number);

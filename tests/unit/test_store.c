@@ -49,11 +49,12 @@ static void what_was_saved_comes_back(void **state)
 		struct label label = shadow_label(shadow, i);
 
 		shadow_step(shadow, 1 + (uint32_t)i * 2);
-		assert_true(shadow_take(shadow, &changes));
+		assert_true(shadow_changes(shadow, &changes));
 		ok(store_sqlite.save(db, &label, &changes, &saved, &err), &err);
 		assert_false(saved.is_paused);
 		assert_true(saved.bytes <= LIMIT_BYTES);
 		changes_reset(&changes);
+		shadow_saved(shadow);
 		if (i % 10 != 0)
 			continue;
 		ok(store_sqlite.load(path, &recording, &err), &err);
