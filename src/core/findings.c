@@ -16,40 +16,9 @@ struct facts {
 	const struct analysis *a;
 };
 
-static void put_duration(struct text *t, uint64_t ns)
-{
-	char duration[64];
-
-	units_format_duration(ns, duration, sizeof(duration));
-	text_put(t, duration);
-}
-
-static void put_exact(struct text *t, uint64_t count)
-{
-	char number[32];
-
-	units_format_exact(count, number, sizeof(number));
-	text_put(t, number);
-}
-
-/* "12 times", "1 time". */
-static void put_counted(struct text *t, uint64_t count, const char *word)
-{
-	put_exact(t, count);
-	text_printf(t, " %s%s", word, count == 1 ? "" : "s");
-}
-
 static uint64_t ppm_of_cpu(uint64_t ns, uint64_t elapsed_ns)
 {
 	return elapsed_ns == 0 ? 0 : (uint64_t)((double)ns / (double)elapsed_ns * PPM + 0.5);
-}
-
-static void put_price(struct text *t, uint64_t ppm)
-{
-	char price[48];
-
-	units_format_price(ppm, price, sizeof(price));
-	text_put(t, price);
 }
 
 static bool is_unfinished(const struct facts *f, struct finding *out)
@@ -61,7 +30,7 @@ static bool is_unfinished(const struct facts *f, struct finding *out)
 	units_format_wall((struct wall){ f->label->saved_wall_ns }, saved, sizeof(saved));
 	text_put(&out->title, "The recording is unfinished");
 	text_printf(&out->evidence, "It was last saved at %s, ", saved);
-	put_duration(&out->evidence, f->label->elapsed_ns);
+	text_put_duration(&out->evidence, f->label->elapsed_ns);
 	text_put(&out->evidence, " after its start. What came later is not in it.");
 	if (f->label->writer_pid != 0)
 		text_printf(&out->look_next,
@@ -79,14 +48,14 @@ static bool is_coarse(const struct facts *f, struct finding *out)
 	text_put(&out->title,
 		 f->a->kept == 0 ? "Nothing was sampled" : "Too few samples for fine numbers");
 	if (f->a->kept > 0) {
-		put_counted(&out->evidence, f->a->kept, "sample");
+		text_put_counted(&out->evidence, f->a->kept, "sample");
 		text_printf(&out->evidence, " %s kept. Below %u every share is coarse.",
 			    f->a->kept == 1 ? "is" : "are", STATS_COARSE_BELOW);
 	} else {
 		text_put(&out->evidence, "It used ");
-		put_duration(&out->evidence, f->label->clock_ns);
+		text_put_duration(&out->evidence, f->label->clock_ns);
 		text_put(&out->evidence, " of CPU time. One period is ");
-		put_duration(&out->evidence, f->label->base_period_ns);
+		text_put_duration(&out->evidence, f->label->base_period_ns);
 		text_put(&out->evidence, ".");
 	}
 	text_put(&out->look_next,
@@ -101,15 +70,15 @@ static bool has_lost(const struct facts *f, struct finding *out)
 	if (label->lost == 0 || label->lost < (label->ticks + label->lost) / LOST_ONE_IN)
 		return false;
 	text_put(&out->title, "Samples were lost");
-	put_counted(&out->evidence, label->lost, "sample");
+	text_put_counted(&out->evidence, label->lost, "sample");
 	text_put(&out->evidence, ", ");
 	text_put_exact_share(&out->evidence, label->lost, label->ticks + label->lost);
 	text_put(&out->evidence, " of them all, went in ");
-	put_counted(&out->evidence, label->lost_events, "gap");
+	text_put_counted(&out->evidence, label->lost_events, "gap");
 	text_put(&out->evidence, ".");
 	if (f->a->hole_ns > 0) {
 		text_put(&out->evidence, " ");
-		put_duration(&out->evidence, f->a->hole_ns);
+		text_put_duration(&out->evidence, f->a->hole_ns);
 		text_put(&out->evidence, " of the run have no sample at all.");
 	}
 	text_put(&out->look_next, "Look next at what else ran then: the recorder was held up.");
@@ -122,7 +91,7 @@ static bool was_throttled(const struct facts *f, struct finding *out)
 		return false;
 	text_put(&out->title, "The kernel held sampling back");
 	text_put(&out->evidence, "It did so ");
-	put_counted(&out->evidence, f->label->throttled, "time");
+	text_put_counted(&out->evidence, f->label->throttled, "time");
 	text_put(&out->evidence, ". The weight is kept; the places seen are fewer.");
 	text_put(&out->look_next,
 		 "Look next at kernel.perf_event_max_sample_rate, or at a longer --every.");
@@ -138,7 +107,7 @@ static bool has_unsampled(const struct facts *f, struct finding *out)
 	text_put(&out->title, "Part of the time has no sample");
 	text_put_exact_share(&out->evidence, a->unsampled_ns, a->clock_ns);
 	text_put(&out->evidence, " of the CPU time, ");
-	put_duration(&out->evidence, a->unsampled_ns);
+	text_put_duration(&out->evidence, a->unsampled_ns);
 	text_put(&out->evidence, ", stands behind no sample.");
 	text_put(&out->look_next,
 		 "Look next at short processes: one that ends within a period has no sample.");
@@ -288,7 +257,7 @@ static bool has_merged(const struct facts *f, struct finding *out)
 	text_put(&out->title, "Rare paths were merged to make room");
 	text_put_exact_share(&out->evidence, a->uncertain_ns, a->sampled_ns);
 	text_put(&out->evidence, " of the weight came to its path by ");
-	put_counted(&out->evidence, f->label->merges, "merge");
+	text_put_counted(&out->evidence, f->label->merges, "merge");
 	text_put(&out->evidence, ". Sums stay right; small places are uncertain.");
 	text_put(&out->look_next, "Look next at a larger recording: tare record --max-size SIZE.");
 	return true;
@@ -333,15 +302,15 @@ static bool is_over_price(const struct facts *f, struct finding *out)
 		return false;
 	text_put(&out->title, "Measuring cost more than its price");
 	text_put(&out->evidence, "It took ");
-	put_price(&out->evidence, ppm_of_cpu(f->a->spent_ns, label->elapsed_ns));
+	text_put_price(&out->evidence, ppm_of_cpu(f->a->spent_ns, label->elapsed_ns));
 	text_put(&out->evidence, " of one CPU, at least. The price is ");
-	put_price(&out->evidence, label->price_limit_ppm);
+	text_put_price(&out->evidence, label->price_limit_ppm);
 	text_printf(&out->evidence, ". The largest part is %s, ", most.word);
-	put_price(&out->evidence, ppm_of_cpu(most.ns, label->elapsed_ns));
+	text_put_price(&out->evidence, ppm_of_cpu(most.ns, label->elapsed_ns));
 	text_put(&out->evidence, ".");
 	if (most.ns == label->start_ns) {
 		text_put(&out->evidence, " It counts over ten minutes; this run took ");
-		put_duration(&out->evidence, label->elapsed_ns);
+		text_put_duration(&out->evidence, label->elapsed_ns);
 		text_put(&out->evidence, ".");
 	}
 	text_put(&out->look_next, most.look_next);
@@ -357,9 +326,9 @@ static bool is_fixed_over(const struct facts *f, struct finding *out)
 		return false;
 	text_put(&out->title, "The fixed cost alone is over the price");
 	text_put(&out->evidence, "It took ");
-	put_price(&out->evidence, ppm_of_cpu(label->fixed_ns, label->elapsed_ns));
+	text_put_price(&out->evidence, ppm_of_cpu(label->fixed_ns, label->elapsed_ns));
 	text_put(&out->evidence, " of one CPU. The price is ");
-	put_price(&out->evidence, label->price_limit_ppm);
+	text_put_price(&out->evidence, label->price_limit_ppm);
 	text_put(&out->evidence, ". A longer period does not help, so it stays.");
 	text_put(&out->look_next, "Look next at a higher --price, or at fewer threads at once.");
 	return true;
@@ -375,11 +344,11 @@ static bool has_raised_period(const struct facts *f, struct finding *out)
 		return false;
 	text_put(&out->title, "The price raised the period");
 	text_put(&out->evidence, "It went from ");
-	put_duration(&out->evidence, label->base_period_ns);
+	text_put_duration(&out->evidence, label->base_period_ns);
 	text_put(&out->evidence, " to ");
-	put_duration(&out->evidence, label->period_ns);
+	text_put_duration(&out->evidence, label->period_ns);
 	text_put(&out->evidence, ", in ");
-	put_counted(&out->evidence, label->period_changes, "change");
+	text_put_counted(&out->evidence, label->period_changes, "change");
 	text_put(&out->evidence, ".");
 	text_put(&out->look_next, "Look next at a higher --price, if finer numbers are worth it.");
 	return true;
@@ -393,9 +362,9 @@ static bool has_paused_saves(const struct facts *f, struct finding *out)
 		return false;
 	text_put(&out->title, "Saves waited for a reader");
 	text_put(&out->evidence, "Another program held the file open. ");
-	put_counted(&out->evidence, label->save_pauses, "save");
+	text_put_counted(&out->evidence, label->save_pauses, "save");
 	text_put(&out->evidence, " waited at the size limit, ");
-	put_duration(&out->evidence, label->save_paused_ns);
+	text_put_duration(&out->evidence, label->save_paused_ns);
 	text_put(&out->evidence, " in all.");
 	text_put(&out->look_next, "Look next at who has the file open: fuser FILE.");
 	return true;

@@ -98,7 +98,15 @@ struct text_share text_share(struct share share, uint64_t range_kept);
 void text_put_share(struct text *t, struct share share, uint64_t range_kept);
 
 /* Appends an exact share of `whole`, which has no "±": "0.7 %", "0" for none, "under 0.01 %" for what would round to 0.
- * Two digits below 1 %, one below 10 %, else none. */
+ * "over 99.9 %" for what would round to all. Two digits below 0.095 %, else one. */
 void text_put_exact_share(struct text *t, uint64_t part, uint64_t whole);
+
+/* Append a duration as "6 h 12 min", an exact count as "39,950", one with its word as "12 gaps" or "1 gap", a size as
+ * "1.9 MB", and a price from millionths as "0.21 %": core/units.h, appended, with U+00A0 for blanks. */
+void text_put_duration(struct text *t, uint64_t ns);
+void text_put_exact(struct text *t, uint64_t count);
+void text_put_counted(struct text *t, uint64_t count, const char *word);
+void text_put_size(struct text *t, uint64_t bytes);
+void text_put_price(struct text *t, uint64_t ppm);
 
 #endif

@@ -1,7 +1,9 @@
-/* text_share.c - a share with its error, in words: never more digits than the error allows. */
+/* text_share.c - numbers in words: a share with its error, never more digits than the error allows; and units. */
 #include "core/text.h"
 
 #include <stdio.h>
+
+#include "core/units.h"
 
 #define PLUS_MINUS "\xc2\xb1"
 #define DASH	   "\xe2\x80\x94"
@@ -75,12 +77,63 @@ void text_put_share(struct text *t, struct share share, uint64_t range_kept)
 void text_put_exact_share(struct text *t, uint64_t part, uint64_t whole)
 {
 	double percent = whole > 0 ? 100 * (double)part / (double)whole : 0;
-	int digits = percent >= 10 ? 0 : percent >= 1 ? 1 : 2;
 
 	if (part == 0)
 		text_put(t, "0");
+	else if (part >= whole)
+		text_put(t, "100" TEXT_NBSP "%");
 	else if (percent < 0.005)
 		text_put(t, "under" TEXT_NBSP "0.01" TEXT_NBSP "%");
+	else if (percent >= 99.95)
+		text_put(t, "over" TEXT_NBSP "99.9" TEXT_NBSP "%");
 	else
-		text_printf(t, "%.*f" TEXT_NBSP "%%", digits, percent);
+		text_printf(t, "%.*f" TEXT_NBSP "%%", percent < 0.095 ? 2 : 1, percent);
+}
+
+/* Appends words of ours whose blanks must not break a line. */
+static void put_unbroken(struct text *t, const char *words)
+{
+	for (; *words != '\0'; words++)
+		if (*words == ' ')
+			text_put(t, TEXT_NBSP);
+		else
+			text_add(t, words, 1);
+}
+
+void text_put_duration(struct text *t, uint64_t ns)
+{
+	char words[64];
+
+	units_format_duration(ns, words, sizeof(words));
+	put_unbroken(t, words);
+}
+
+void text_put_exact(struct text *t, uint64_t count)
+{
+	char words[40];
+
+	units_format_exact(count, words, sizeof(words));
+	text_put(t, words);
+}
+
+void text_put_counted(struct text *t, uint64_t count, const char *word)
+{
+	text_put_exact(t, count);
+	text_printf(t, TEXT_NBSP "%s%s", word, count == 1 ? "" : "s");
+}
+
+void text_put_size(struct text *t, uint64_t bytes)
+{
+	char words[64];
+
+	units_format_size(bytes, words, sizeof(words));
+	put_unbroken(t, words);
+}
+
+void text_put_price(struct text *t, uint64_t ppm)
+{
+	char words[64];
+
+	units_format_price(ppm, words, sizeof(words));
+	put_unbroken(t, words);
 }

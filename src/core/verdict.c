@@ -47,14 +47,6 @@ static void put_name(struct text *t, const struct function *place)
 	text_put_function(t, text_without_arguments(place->name), NAME_COLUMNS);
 }
 
-static void put_duration(struct text *t, uint64_t ns)
-{
-	char duration[64];
-
-	units_format_duration(ns, duration, sizeof(duration));
-	text_put(t, duration);
-}
-
 static void put_no_samples(struct text *t, const struct label *label)
 {
 	char lost[32];
@@ -62,20 +54,20 @@ static void put_no_samples(struct text *t, const struct label *label)
 	text_put(t, "No samples: ");
 	if (label->elapsed_ns < label->base_period_ns) {
 		text_put(t, "it ran ");
-		put_duration(t, label->elapsed_ns);
+		text_put_duration(t, label->elapsed_ns);
 		text_put(t, ", under one period");
 	} else if (label->lost > 0) {
 		units_format_exact(label->lost, lost, sizeof(lost));
 		text_printf(t, "%s were lost", lost);
 	} else if (label->clock_ns < label->base_period_ns) {
 		text_put(t, "it used ");
-		put_duration(t, label->clock_ns);
+		text_put_duration(t, label->clock_ns);
 		text_put(t, " of CPU time in ");
-		put_duration(t, label->elapsed_ns);
+		text_put_duration(t, label->elapsed_ns);
 		text_put(t, ", under one period");
 	} else {
 		text_put(t, "it used ");
-		put_duration(t, label->clock_ns);
+		text_put_duration(t, label->clock_ns);
 		text_put(t, " of CPU time and none was kept");
 	}
 }

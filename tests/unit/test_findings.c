@@ -169,7 +169,7 @@ static const struct {
 	{ "99 samples are coarse", few, "coarse", "99 samples are kept", "--every" },
 	{ "100 samples are not", enough, "", "", "" },
 	{ "one in a thousand lost", lost, "lost_samples",
-	  "12 samples, 0.12 % of them all, went in 1 gap. 4 s of the run have no sample",
+	  "12 samples, 0.1 % of them all, went in 1 gap. 4 s of the run have no sample",
 	  "held up" },
 	{ "fewer lost are only a line of the label", lost_few, "", "", "" },
 	{ "throttled", throttled, "throttled", "12 times", "max_sample_rate" },
@@ -190,7 +190,7 @@ static const struct {
 	  "perf_event_paranoid of 1" },
 	{ "the kernel was switched off", kernel_not_measured, "", "", "" },
 	{ "over 5 % came by merging", merged, "merged_paths",
-	  "10 % of the weight came to its path by 1 merge.", "--max-size" },
+	  "10.0 % of the weight came to its path by 1 merge.", "--max-size" },
 	{ "over the price", over_price, "over_price",
 	  "It took 0.53 % of one CPU, at least. The price is 0.50 %. The largest part is handling "
 	  "samples, 0.44 %.",

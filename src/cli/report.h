@@ -1,0 +1,88 @@
+/* report.h - the rooms of `tare report` among themselves: what is printed, and where it goes. */
+#ifndef TARE_CLI_REPORT_H
+#define TARE_CLI_REPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "core/analysis.h"
+#include "core/findings.h"
+#include "core/recording.h"
+#include "core/text.h"
+
+#define REPORT_SCHEMA_VERSION 1u
+
+/* Everything that a report says. Borrowed. */
+struct report {
+	const struct recording *recording;
+	const struct analysis *analysis;
+	const struct findings *findings;
+	const char *path;
+};
+
+/* ---- report_screen.c: lines of a terminal ---- */
+
+/* Where lines go. Cells are put at columns; without UTF-8 everything becomes ASCII before it is measured. */
+struct screen {
+	FILE *out;	  /* borrowed */
+	unsigned columns; /* at least 70; tables are made for 80, names take what is more */
+	bool is_ascii;
+	struct text line; /* owned: the line so far */
+	bool has_failed;  /* memory ran out */
+};
+
+/* Gives the memory back. Accepts the empty value, and may run twice. */
+void screen_free(struct screen *s);
+
+/* Appends text of ours (UTF-8). */
+void screen_put(struct screen *s, const char *chars);
+
+/* Blanks up to this column; nothing when the line is there already. */
+void screen_to(struct screen *s, size_t column);
+
+/* Puts text of ours so that it ends before `end`. */
+void screen_put_right(struct screen *s, const char *chars, size_t end);
+
+/* Puts a foreign name in at most `columns`; as a function's it is shortened before it is cut. */
+void screen_put_name(struct screen *s, struct str name, size_t columns, bool is_function);
+
+/* Columns of the line so far. */
+size_t screen_column(const struct screen *s);
+
+/* Writes the line, without blanks at its end, and begins the next. */
+void screen_end(struct screen *s);
+
+/* Writes whole sentences over as many lines as they need; lines behind the first begin at `indent`, words stay whole. */
+void screen_wrap(struct screen *s, const char *chars, size_t indent);
+
+/* ---- report_table.c ---- */
+
+#define TABLE_FIRST_ROWS 10u /* functions on the first screen */
+
+/* "where the time goes": the heaviest functions, then every marker with weight, then (unsampled). `shows_all`: every
+ * function. Returns how many functions with weight are not in it. */
+uint32_t table_functions(struct screen *s, const struct report *r, bool shows_all);
+
+/* "by thread". */
+void table_threads(struct screen *s, const struct report *r, bool shows_all);
+
+/* Appends a whisker of `cells`: a bar from 0 to the interval, the interval, the estimate. `axis` is the share at its
+ * right end; a share over it is broken off with "//". */
+void table_whisker(struct text *t, struct share share, double axis, size_t cells);
+
+/* ---- report_label.c ---- */
+
+/* What ran, what it cost, how sure it is, and what was not measured: the lines between verdict and table. */
+void label_head(struct screen *s, const struct report *r);
+
+/* The whole label, one fact a line. */
+void label_whole(struct screen *s, const struct report *r);
+
+/* ---- report_json.c ---- */
+
+/* Writes the whole report as one JSON object, and the JSON schema that describes it. Both come from the tables of
+ * core/fields.h and from those in report_json.c. 0, or -EIO. */
+int report_json(FILE *out, const struct report *r);
+int report_schema(FILE *out);
+
+#endif

@@ -1,0 +1,176 @@
+/* make_recording.c - writes a recording made by hand, so that what `tare report` says of it is known to the letter.
+ * Usage: make_recording KIND FILE */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/scoped.h"
+#include "core/units.h"
+#include "store/store.h"
+#include "unit/build_recording.h"
+
+/* A night of parsing: a place that stands out, three threads, every marker, 1 % lost. */
+static void make_parser(struct build *b)
+{
+	struct label *l = &b->r.label;
+
+	build_context(b,
+		      "job/41/41 > main > Parser::parse(char const*, unsigned long)"
+		      "@src/parser.cpp:310+job",
+		      44 * NS_PER_S, 4400);
+	build_context(b,
+		      "job/41/41 > main > Parser::parse(char const*, unsigned long)"
+		      "@src/parser.cpp:318+job > memcpy+libc.so.6",
+		      8 * NS_PER_S, 800);
+	build_context(b, "worker/41/42 > start_thread > compress > deflate+libz.so.1.2.13",
+		      15 * NS_PER_S, 1500);
+	build_context(b, "worker/41/43 > start_thread > compress > deflate+libz.so.1.2.13",
+		      14 * NS_PER_S, 1400);
+	build_context(b, "worker/41/43 > start_thread > compress > crc32+libz.so.1.2.13",
+		      2 * NS_PER_S, 200);
+	build_context(
+		b, "job/41/41 > main > std::map<std::string, long>::find(std::string const&)+job",
+		4 * NS_PER_S, 400);
+	build_context(b, "job/41/41 > main > [libold.so.2+0x1a2b0]+libold.so.2", 6 * NS_PER_S, 600);
+	build_context(b, "job/41/41 > main > [kernel]", 3 * NS_PER_S, 300);
+	build_context(b, "job/41/41 > [broken] > hook+libold.so.2", 2 * NS_PER_S, 200);
+	build_context(b, "job/41/41 > main > descend > [cut 12]", NS_PER_S, 100);
+	build_context(b, "job/41/41 > [no stack]", NS_PER_S / 2, 50);
+	for (char c = 'a'; c <= 'f'; c++) {
+		char path[] = "job/41/41 > main > small_x+job";
+
+		path[sizeof(path) - 6] = c;
+		build_context(b, path, NS_PER_S / 12, 8);
+	}
+	build_slot(b, 1, 60 * NS_PER_S, 6000, 0);
+	build_slot(b, NO_ID, 0, 0, 100);
+	build_slot(b, 3, 40 * NS_PER_S, 4000, 0);
+	for (int i = 0; i < 64; i++)
+		build_window(b, NS_PER_MS + (uint64_t)(i % 3) * 200 * NS_PER_US, NS_PER_MS / 2);
+	l->kernel_stacks = (struct str)STR_LITERAL("not allowed: perf_event_paranoid is 2");
+	l->children = (struct str)STR_LITERAL("under a period unseen");
+	l->clock_ns += NS_PER_S / 2;
+	l->threads = 15;
+	l->lost = 100;
+	l->lost_events = 1;
+	l->slot_ns = 164 * NS_PER_S;
+	l->own_cpu_ns = 6 * NS_PER_S;
+	l->sample_ns = 4 * NS_PER_S;
+	l->kernel_ns = NS_PER_S;
+	l->save_ns = NS_PER_S / 2;
+	l->start_ns = NS_PER_S;
+	l->fixed_ns = NS_PER_S / 2;
+	l->broken_stacks = 200;
+	l->whole_stacks -= 200;
+}
+
+/* Names that would take over a terminal, a browser or a reader of JSON. */
+static void make_hostile(struct build *b)
+{
+	static char long_name[STR_MAX_BYTES];
+
+	memset(long_name, 'x', sizeof(long_name));
+	memcpy(long_name, "ns::\x1b[31m", 9);
+	build_hostile(b, "job/41/41", (struct str)STR_LITERAL("\x1b[2J\x1b]0;owned\x07"),
+		      30 * NS_PER_S, 3000);
+	build_hostile(b, "job/41/41", (struct str)STR_LITERAL("</script><b>\"&'\\"), 20 * NS_PER_S,
+		      2000);
+	build_hostile(b, "job/41/41", (struct str)STR_LITERAL("\xe2\x80\xaegpj.exe\xe2\x80\x8b"),
+		      18 * NS_PER_S, 1800);
+	build_hostile(b, "job/41/41", (struct str){ long_name, sizeof(long_name) }, 16 * NS_PER_S,
+		      1600);
+	build_hostile(b, "job/41/41", (struct str)STR_LITERAL("class@anonymous\0/x.php:3$0"),
+		      10 * NS_PER_S, 1000);
+	build_hostile(b, "job/41/41", (struct str)STR_LITERAL("\xff\xfe\xc0\xaf"), 6 * NS_PER_S,
+		      600);
+	b->r.label.command = (struct str)STR_LITERAL("./job '\x1b[1m'\n");
+	b->r.label.host = (struct str)STR_LITERAL("host\x1b[5m");
+	b->r.label.kernel_stacks = (struct str)STR_LITERAL("not allowed: \x1b[7m");
+}
+
+static void make_coarse(struct build *b)
+{
+	b->r.label.batches = 8;
+	build_context(b, "job/41/41 > main > gzencode", 190 * NS_PER_MS, 19);
+	build_context(b, "job/41/41 > main", 190 * NS_PER_MS, 19);
+	b->r.label.elapsed_ns = NS_PER_S;
+}
+
+static void make_unfinished(struct build *b)
+{
+	make_coarse(b);
+	build_context(b, "job/41/41 > main > gzencode", 2 * NS_PER_S, 200);
+	b->r.label.is_finished = false;
+	b->r.label.ended_by = STR_EMPTY;
+	b->r.label.exit_status = -1;
+}
+
+/* A command that died at once; and nothing that could be measured was. */
+static void make_empty(struct build *b)
+{
+	b->r.label.elapsed_ns = 4 * NS_PER_MS;
+	b->r.label.batches = 1;
+	b->r.label.kernel_tick_ps = 0;
+	b->r.label.own_rss_bytes = 0;
+	b->r.label.exit_status = 127;
+}
+
+static const struct {
+	const char *kind;
+	void (*make)(struct build *b);
+} kinds[] = {
+	{ "parser", make_parser },	   { "hostile", make_hostile }, { "coarse", make_coarse },
+	{ "unfinished", make_unfinished }, { "empty", make_empty },
+};
+
+static int save(const struct build *b, const char *path, struct err *err)
+{
+	const struct recording *r = &b->r;
+	const struct store_limits limits = { .bytes = 4 << 20 };
+	struct changes changes = CHANGES_EMPTY;
+	struct store_saved saved;
+	void *db;
+	int code = store_sqlite.create(path, &limits, &db, err);
+
+	if (code != 0)
+		return code;
+	changes.nodes = r->nodes;
+	changes.frames = r->frames;
+	changes.slots = r->slots;
+	changes.contexts = r->contexts;
+	changes.ledger = r->ledger;
+	changes.node_count = r->node_count;
+	changes.frame_count = r->frame_count;
+	changes.slot_count = r->slot_count;
+	changes.context_count = r->context_count;
+	changes.ledger_count = r->ledger_count;
+	code = store_sqlite.save(db, &r->label, &changes, &saved, err);
+	store_sqlite.close(db);
+	return code;
+}
+
+static int make(void (*fill)(struct build *b), const char *path)
+{
+	SCOPED(build_free) struct build b;
+	struct err err = ERR_EMPTY;
+
+	build_begin(&b);
+	fill(&b);
+	if (save(&b, path, &err) == 0)
+		return 0;
+	fprintf(stderr, "make_recording: %s\n", err.msg);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc == 3 && i < ARRAY_LEN(kinds); i++)
+		if (strcmp(argv[1], kinds[i].kind) == 0)
+			return make(kinds[i].make, argv[2]);
+	fprintf(stderr, "usage: make_recording KIND FILE\n");
+	return 2;
+}
