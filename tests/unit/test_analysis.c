@@ -191,6 +191,20 @@ static void what_no_sample_covers_is_a_share_of_the_clock(void **state)
 	assert_true(find(&a, "main")->own.share.value == 1);
 }
 
+static void own_time_comes_before_time_with_callees(void **state)
+{
+	SCOPED(build_free) struct build b;
+	SCOPED(analysis_free) struct analysis a;
+
+	(void)state;
+	build_begin(&b);
+	build_context(&b, "job/1/1 > main", 10, 1);
+	build_context(&b, "job/1/1 > main > f", 90, 9);
+	a = open_analysis(&b);
+	assert_string_equal(a.functions[0].name.bytes, "f");
+	assert_string_equal(a.functions[1].name.bytes, "main");
+}
+
 static void the_order_is_the_same_for_rows_in_any_order(void **state)
 {
 	static const char *const paths[] = { "a/1/1 > f", "a/1/1 > g", "a/1/1 > h > f", "b/2/2 > g",
@@ -386,6 +400,7 @@ int main(void)
 		cmocka_unit_test(time_without_a_stack_or_a_thread_keeps_its_weight),
 		cmocka_unit_test(a_row_for_no_stack_is_made_when_none_was_stored),
 		cmocka_unit_test(what_no_sample_covers_is_a_share_of_the_clock),
+		cmocka_unit_test(own_time_comes_before_time_with_callees),
 		cmocka_unit_test(the_order_is_the_same_for_rows_in_any_order),
 		cmocka_unit_test(nodes_know_their_function_after_sorting),
 		cmocka_unit_test(functions_without_a_symbol_are_summed),

@@ -56,6 +56,11 @@ static void throttled(struct build *b)
 	b->r.label.throttled = 12;
 }
 
+static void throttled_once(struct build *b)
+{
+	b->r.label.throttled = 1;
+}
+
 static void unsampled(struct build *b)
 {
 	b->r.label.clock_ns = 110 * NS_PER_S;
@@ -134,6 +139,18 @@ static void fixed_over(struct build *b)
 	b->r.label.fixed_ns = 36 * NS_PER_S;
 }
 
+static void fixed_exactly(struct build *b)
+{
+	b->r.label.own_cpu_ns = 18 * NS_PER_S;
+	b->r.label.fixed_ns = 18 * NS_PER_S;
+}
+
+static void doubled(struct build *b)
+{
+	b->r.label.period_ns = 20 * NS_PER_MS;
+	b->r.label.period_changes = 1;
+}
+
 static void raised(struct build *b)
 {
 	b->r.label.period_ns = 40 * NS_PER_MS;
@@ -150,6 +167,12 @@ static void paused(struct build *b)
 {
 	b->r.label.save_pauses = 12;
 	b->r.label.save_paused_ns = 200 * NS_PER_S;
+}
+
+static void paused_once(struct build *b)
+{
+	b->r.label.save_pauses = 1;
+	b->r.label.save_paused_ns = 2 * NS_PER_S;
 }
 
 static void nothing(struct build *b)
@@ -173,6 +196,7 @@ static const struct {
 	  "held up" },
 	{ "fewer lost are only a line of the label", lost_few, "", "", "" },
 	{ "throttled", throttled, "throttled", "12 times", "max_sample_rate" },
+	{ "throttled once", throttled_once, "throttled", "1 time.", "" },
 	{ "over 5 % unsampled", unsampled, "unsampled", "9.1 % of the CPU time, 10 s",
 	  "short processes" },
 	{ "under 5 % unsampled", little_unsampled, "", "", "" },
@@ -201,11 +225,15 @@ static const struct {
 	{ "exactly the price is not over it", exactly_the_price, "", "", "" },
 	{ "the fixed part alone is over", fixed_over, "over_price fixed_over_price",
 	  "It took 1.00 % of one CPU. The price is 0.50 %.", "--price" },
+	{ "a fixed part of just the price is not over it", fixed_exactly, "", "", "" },
+	{ "the price doubled the period", doubled, "period_raised", "in 1 change.", "" },
 	{ "the price raised the period", raised, "period_raised",
 	  "It went from 10 ms to 40 ms, in 3 changes.", "--price" },
 	{ "the next prime is no raise", next_prime, "", "", "" },
 	{ "saves waited for a reader", paused, "paused_saves",
 	  "12 saves waited at the size limit, 3 min 20 s in all.", "fuser" },
+	{ "one save waited for a reader", paused_once, "paused_saves",
+	  "1 save waited at the size limit, 2 s in all.", "" },
 };
 
 static void plain_blanks(struct text *t)

@@ -150,11 +150,53 @@ static const struct {
 	  "preg_repl" DOTS },
 	{ "a call operator keeps its brackets", STR_LITERAL("Hash::operator()(int) const"), 17,
 	  "Hash::operator()" },
+	{ "also where it is the last part", STR_LITERAL("Hash::operator()"), 12,
+	  DOTS "operator()" },
 	{ "an anonymous namespace is no argument", STR_LITERAL("(anonymous namespace)::f()"), 10,
 	  DOTS "f" },
 	{ "a clone's note goes with the arguments", STR_LITERAL("f(int) [clone .cold]"), 8, "f" },
 	{ "brackets that do not close are left alone", STR_LITERAL("a)b))"), 4, "a)b" DOTS },
 };
+
+static const struct {
+	const char *name;
+	struct str value;
+	size_t used; /* 0: no UTF-8 */
+	uint32_t point;
+} decodings[] = {
+	{ "a letter", STR_LITERAL("a"), 1, 'a' },
+	{ "NUL", { "\0", 1 }, 1, 0 },
+	{ "the first of two bytes", STR_LITERAL("\xc2\x80"), 2, 0x80 },
+	{ "the first of three", STR_LITERAL("\xe0\xa0\x80"), 3, 0x800 },
+	{ "the first of four", STR_LITERAL("\xf0\x90\x80\x80"), 4, 0x10000 },
+	{ "the last there is", STR_LITERAL("\xf4\x8f\xbf\xbf"), 4, 0x10ffff },
+	{ "one beyond", STR_LITERAL("\xf4\x90\x80\x80"), 0, 0 },
+	{ "far beyond", STR_LITERAL("\xf5\x80\x80\x80"), 0, 0 },
+	{ "overlong, two bytes", STR_LITERAL("\xc1\xbf"), 0, 0 },
+	{ "overlong, three", STR_LITERAL("\xe0\x9f\xbf"), 0, 0 },
+	{ "overlong, four", STR_LITERAL("\xf0\x8f\xbf\xbf"), 0, 0 },
+	{ "the last before surrogates", STR_LITERAL("\xed\x9f\xbf"), 3, 0xd7ff },
+	{ "a surrogate", STR_LITERAL("\xed\xa0\x80"), 0, 0 },
+	{ "the last surrogate", STR_LITERAL("\xed\xbf\xbf"), 0, 0 },
+	{ "cut short", { "\xe2\x82\xac", 2 }, 0, 0 },
+	{ "a byte that only follows", STR_LITERAL("\x80"), 0, 0 },
+	{ "a byte that does not follow", STR_LITERAL("\xe2\x82\xc0"), 0, 0 },
+	{ "a letter that does not follow", STR_LITERAL("\xc3("), 0, 0 },
+};
+
+static void only_the_shortest_form_of_a_code_point_is_utf8(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(decodings); i++) {
+		uint32_t point = 0;
+
+		print_message("%s\n", decodings[i].name);
+		assert_int_equal(
+			text_decode(decodings[i].value.bytes, decodings[i].value.len, &point),
+			decodings[i].used);
+		assert_int_equal(point, decodings[i].point);
+	}
+}
 
 static void a_function_is_shortened_before_it_is_cut(void **state)
 {
@@ -316,6 +358,7 @@ int main(void)
 		cmocka_unit_test(foreign_names_are_made_harmless),
 		cmocka_unit_test(no_byte_that_a_terminal_obeys_comes_through),
 		cmocka_unit_test(a_cut_keeps_to_its_columns),
+		cmocka_unit_test(only_the_shortest_form_of_a_code_point_is_utf8),
 		cmocka_unit_test(a_function_is_shortened_before_it_is_cut),
 		cmocka_unit_test(a_name_of_four_kilobytes_is_cut_to_its_columns),
 		cmocka_unit_test(a_share_has_never_more_digits_than_its_error_allows),
