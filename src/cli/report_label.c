@@ -66,6 +66,12 @@ static void put_ran(struct screen *s, const struct label *label)
 	screen_end(s);
 }
 
+/* What reads 0 was not measured: looking is never free. */
+static bool is_price_unmeasured(const struct report *r)
+{
+	return r->recording->label.elapsed_ns == 0 || r->analysis->spent_ns == 0;
+}
+
 /* "0.21 % ± 0.02 of 0.50 %, at least" */
 static void put_price(struct text *t, const struct report *r)
 {
@@ -76,9 +82,11 @@ static void put_price(struct text *t, const struct report *r)
 
 	units_format_price(label->price_limit_ppm, limit, sizeof(limit));
 	units_format_price((uint64_t)(value * 10000 + 0.5), price, sizeof(price));
-	if (label->elapsed_ns == 0 || r->analysis->spent_ns == 0)
-		text_put(t, "— not measured,");
-	else if (r->analysis->price.error >= 1 || error > value || value < 0.005)
+	if (is_price_unmeasured(r)) {
+		text_printf(t, "— not measured; the limit is %s", limit);
+		return;
+	}
+	if (r->analysis->price.error >= 1 || error > value || value < 0.005)
 		text_put(t, price); /* a measured sum stands alone where its spread says nothing */
 	else
 		text_printf(t, "%.*f" TEXT_NBSP "%%" TEXT_NBSP "±" TEXT_NBSP "%.*f", digits, value,
@@ -134,16 +142,23 @@ static void put_kept(struct text *t, const struct label *label)
 	text_put_duration(t, label->slot_ns);
 }
 
+/* Two facts in one line; where one is too wide for its half, in two. */
 static void head_pair(struct screen *s, const char *const keys[2], const struct text values[2])
 {
+	size_t width = text_columns(text_chars(&values[1]), values[1].len);
+
 	screen_put(s, keys[0]);
 	screen_to(s, VALUE_AT);
 	screen_put(s, text_chars(&values[0]));
-	if (screen_column(s) + 1 > SECOND_AT)
+	if (screen_column(s) < SECOND_AT && SECOND_VALUE_AT + width <= s->columns) {
+		screen_to(s, SECOND_AT);
+		screen_put(s, keys[1]);
+		screen_to(s, SECOND_VALUE_AT);
+	} else {
 		screen_end(s);
-	screen_to(s, screen_column(s) == 0 ? 0 : SECOND_AT);
-	screen_put(s, keys[1]);
-	screen_to(s, screen_column(s) < SECOND_AT ? VALUE_AT : SECOND_VALUE_AT);
+		screen_put(s, keys[1]);
+		screen_to(s, VALUE_AT);
+	}
 	screen_put(s, text_chars(&values[1]));
 	screen_end(s);
 	s->has_failed |= values[0].has_failed || values[1].has_failed;
@@ -261,6 +276,8 @@ static void fact_price(struct text *t, const struct report *r)
 	const struct label *label = &r->recording->label;
 
 	put_price(t, r);
+	if (is_price_unmeasured(r))
+		return;
 	put_part(t, label->sample_ns, label, ": samples");
 	if (label->kernel_tick_ps > 0)
 		put_part(t, label->kernel_ns, label, ", in the kernel");

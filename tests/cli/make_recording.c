@@ -119,12 +119,21 @@ static void make_empty(struct build *b)
 	b->r.label.exit_status = 127;
 }
 
+/* Nothing to say about. */
+static void make_quiet(struct build *b)
+{
+	build_context(b, "job/41/41 > main > f", 60 * NS_PER_S, 6000);
+	build_context(b, "job/41/41 > main > g", 40 * NS_PER_S, 4000);
+	b->r.label.own_cpu_ns = 9 * NS_PER_S;
+	b->r.label.sample_ns = 9 * NS_PER_S;
+}
+
 static const struct {
 	const char *kind;
 	void (*make)(struct build *b);
 } kinds[] = {
 	{ "parser", make_parser },	   { "hostile", make_hostile }, { "coarse", make_coarse },
-	{ "unfinished", make_unfinished }, { "empty", make_empty },
+	{ "unfinished", make_unfinished }, { "empty", make_empty },	{ "quiet", make_quiet },
 };
 
 static int save(const struct build *b, const char *path, struct err *err)
