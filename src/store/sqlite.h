@@ -42,7 +42,7 @@ struct sqlite_writer {
 	int lock_fd; /* of the database file, flocked. Closed last: closing it drops SQLite's own locks */
 	struct budget budget;
 	bool is_reserved; /* the room on disk was taken at the start */
-	bool is_paused;	  /* the last save was */
+	bool is_paused;	  /* the last save was: nobody is waited for */
 	uint64_t saves;
 	sqlite3_stmt *stmts[WRITER_STMTS];
 };
@@ -97,6 +97,9 @@ int sqlite_prepare_writer(struct sqlite_writer *w, struct err *err);
 
 /* Ends the statements of a writer. */
 void sqlite_finalize_writer(struct sqlite_writer *w);
+
+/* Busy handler of a writer: our own readers are waited for, up to a fifth of a second. */
+int sqlite_wait_for_others(void *writer, int tries);
 
 /* Takes the room that -wal may need, when it is there. 0, -ENOSPC and the like; nothing on file systems that cannot. */
 int sqlite_reserve_wal(struct sqlite_writer *w);

@@ -13,9 +13,10 @@
 #include "store/sqlite.h"
 #include "store/target.h"
 
-#define MIN_PAGES    24u
-#define VACUUM_PAGES 16384u /* 64 MB: half a second; the end must not take longer */
-#define BUSY_WAIT_MS 100
+#define MIN_PAGES     24u
+#define VACUUM_PAGES  16384u /* 64 MB: half a second; the end must not take longer */
+#define CLOSE_WAIT_MS 5
+#define CLOSE_TRIES   50
 #define WRITER_PRAGMA                                                                           \
 	"PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=-1;" \
 	"PRAGMA cache_spill=OFF; PRAGMA temp_store=MEMORY; PRAGMA secure_delete=OFF;"           \
@@ -151,7 +152,7 @@ static int open_writer(struct sqlite_writer *w, const char *path, struct err *er
 	if (rc == SQLITE_OK)
 		rc = sqlite3_extended_result_codes(w->db, 1);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_busy_timeout(w->db, BUSY_WAIT_MS);
+		rc = sqlite3_busy_handler(w->db, sqlite_wait_for_others, w);
 	pages = rc == SQLITE_OK ? sqlite3_mprintf("PRAGMA max_page_count=%u", w->budget.pages)
 				: NULL;
 	if (rc == SQLITE_OK)
@@ -223,16 +224,22 @@ int sqlite_create(const char *url, const struct store_limits *limits, void **out
  * a gain only: where one fails (a reader, a full disk) the recording is whole all the same. */
 static void leave_one_file(struct sqlite_writer *w)
 {
-	int chunk = 0;
+	int chunk = 0, rc = SQLITE_BUSY;
 
-	sqlite3_busy_timeout(w->db, 0);
+	w->is_paused = true; /* no more waiting than here */
 	if (w->budget.pages <= VACUUM_PAGES)
 		sqlite_run(w->db, "VACUUM");
 	sqlite3_file_control(w->db, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
 	/* A checkpoint cuts the file to its pages when it has something to write. */
 	sqlite_run(w->db, "UPDATE recording SET writer_pid = writer_pid");
-	sqlite3_wal_checkpoint_v2(w->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-	sqlite_run(w->db, "PRAGMA journal_mode=DELETE");
+	for (int i = 0; i < CLOSE_TRIES && rc != SQLITE_OK; i++) {
+		if (i > 0)
+			sqlite3_sleep(CLOSE_WAIT_MS);
+		rc = sqlite3_wal_checkpoint_v2(w->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL,
+					       NULL);
+		if (rc == SQLITE_OK)
+			rc = sqlite_run(w->db, "PRAGMA journal_mode=DELETE");
+	}
 }
 
 void sqlite_close(void *db)

@@ -9,8 +9,8 @@
 #include "store/rows.h"
 #include "store/sqlite.h"
 
-#define SQL_BYTES    4096
-#define BUSY_WAIT_MS 100 /* for our own readers, which are short */
+#define SQL_BYTES  4096
+#define BUSY_TRIES 200 /* of a millisecond: our own readers are short */
 
 /* Rows of one kind, to be put by one statement. */
 struct batch_of_rows {
@@ -83,6 +83,17 @@ void sqlite_finalize_writer(struct sqlite_writer *w)
 		sqlite3_finalize(w->stmts[i]);
 		w->stmts[i] = NULL;
 	}
+}
+
+int sqlite_wait_for_others(void *writer, int tries)
+{
+	const struct sqlite_writer *w = writer;
+
+	/* Who sits is not waited for again until he has left. */
+	if (w->is_paused || tries >= BUSY_TRIES)
+		return 0;
+	sqlite3_sleep(1);
+	return 1;
 }
 
 /* Runs a statement that gives no rows; SQLite's extended code. */
@@ -247,9 +258,6 @@ int sqlite_save(void *db, const struct label *label, const struct changes *chang
 	int rc = save_within_limits(w, label, changes, err);
 	bool is_paused = (rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED;
 
-	/* Who sits is not waited for again until he has left. */
-	if (is_paused != w->is_paused)
-		sqlite3_busy_timeout(w->db, is_paused ? 0 : BUSY_WAIT_MS);
 	w->is_paused = is_paused;
 	if (rc != SQLITE_OK && !is_paused)
 		return save_failed(w, rc, err);
