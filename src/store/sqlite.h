@@ -43,7 +43,6 @@ struct sqlite_writer {
 	struct budget budget;
 	bool is_reserved; /* the room on disk was taken at the start */
 	bool is_paused;	  /* the last save was: nobody is waited for */
-	uint64_t saves;
 	sqlite3_stmt *stmts[WRITER_STMTS];
 };
 

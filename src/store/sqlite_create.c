@@ -179,6 +179,15 @@ static int furnish_writer(struct sqlite_writer *w, const char *path, struct err 
 	return sqlite_prepare_writer(w, err);
 }
 
+static void writer_free(struct sqlite_writer *w)
+{
+	sqlite_finalize_writer(w);
+	sqlite3_close(w->db);
+	cap_close(w->cap);
+	close(w->lock_fd);
+	free(w);
+}
+
 int sqlite_create(const char *url, const struct store_limits *limits, void **out_db,
 		  struct err *err)
 {
@@ -213,7 +222,7 @@ int sqlite_create(const char *url, const struct store_limits *limits, void **out
 		rc = furnish_writer(w, path, err);
 	if (rc != 0) {
 		unlink(path);
-		sqlite_close(w);
+		writer_free(w);
 		return rc;
 	}
 	*out_db = w;
@@ -244,15 +253,9 @@ static void leave_one_file(struct sqlite_writer *w)
 
 void sqlite_close(void *db)
 {
-	struct sqlite_writer *w = db;
-
-	if (w == NULL)
+	if (db == NULL)
 		return;
-	sqlite_finalize_writer(w);
-	if (w->db != NULL && w->saves > 0)
-		leave_one_file(w);
-	sqlite3_close(w->db);
-	cap_close(w->cap);
-	close(w->lock_fd);
-	free(w);
+	sqlite_finalize_writer(db);
+	leave_one_file(db);
+	writer_free(db);
 }

@@ -262,7 +262,6 @@ int sqlite_save(void *db, const struct label *label, const struct changes *chang
 	if (rc != SQLITE_OK && !is_paused)
 		return save_failed(w, rc, err);
 	if (!is_paused) {
-		w->saves++;
 		/* What is in -wal is safe already; one who reads may keep it there. */
 		sqlite3_wal_checkpoint_v2(w->db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	}
