@@ -70,10 +70,21 @@ void table_threads(struct screen *s, const struct report *r, bool shows_all);
  * right end; a share over it is broken off with "//". */
 void table_whisker(struct text *t, struct share share, double axis, size_t cells);
 
-/* ---- report_label.c ---- */
+/* ---- report_head.c ---- */
 
 /* What ran, what it cost, how sure it is, and what was not measured: the lines between verdict and table. */
 void label_head(struct screen *s, const struct report *r);
+
+/* Parts of it that the whole label says too: "0.21 % ± 0.02 of 0.50 %, at least"; "1.9 of 4.0 MB, for ever";
+ * "0.02 %, one gap of 2:44". */
+void label_put_price(struct text *t, const struct report *r);
+void label_put_size(struct text *t, const struct report *r);
+void label_put_lost(struct text *t, const struct report *r);
+
+/* A price that reads 0 was not measured: looking is never free. */
+bool label_is_price_unmeasured(const struct report *r);
+
+/* ---- report_label.c ---- */
 
 /* The whole label, one fact a line. */
 void label_whole(struct screen *s, const struct report *r);

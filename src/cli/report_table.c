@@ -53,7 +53,7 @@ static double axis_of(const struct share *shares, size_t count)
 
 static size_t cell_of(double share, double axis, size_t cells)
 {
-	double at = share / axis * (double)cells;
+	double at = share / axis * (double)cells + 1e-9; /* a hair under a cell is in it */
 
 	return at <= 0 ? 0 : at >= (double)(cells - 1) ? cells - 1 : (size_t)at;
 }
