@@ -284,7 +284,7 @@ void units_format_size(uint64_t bytes, char *out_text, size_t size)
 	char text[48];
 
 	put_size(bytes, in, text, sizeof(text));
-	snprintf(out_text, size, "%s %s", text, in->unit.name);
+	snprintf(out_text, size, "%s %s", text, bytes == 1 ? "byte" : in->unit.name);
 }
 
 void units_format_size_of(uint64_t bytes, uint64_t limit_bytes, char *out_text, size_t size)

@@ -235,7 +235,7 @@ static void sizes_show_their_unit(void **state)
 {
 	static const struct showing cases[] = {
 		{ 0, "0 bytes" },
-		{ 1, "1 bytes" },
+		{ 1, "1 byte" },
 		{ 1023, "1023 bytes" },
 		{ 1024, "1 KB" },
 		{ MB - 513, "1023 KB" },
