@@ -17,6 +17,7 @@
 # that did not apply cannot read as a caught one. Works on a copy of the tree; the tree itself is never touched.
 # Ends with "N caught, N survived, N not applied"; 0: all caught, 1: not all, 2: could not be run.
 set -eu
+export LC_ALL=C
 
 die() {
 	printf 'mutants.sh: %s\n' "$*" >&2
