@@ -1,0 +1,242 @@
+/* perf.c - engine `perf`: perf events on the CPU clock, without special rights for one's own programs. */
+#include "sense/perf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* All rings together take no more than this: machines with many CPUs get smaller ones. */
+#define RINGS_BYTES_MAX (16u << 20)
+#define RING_PAGES_FEW	16u
+
+uint64_t perf_elapsed_ns(const struct sampler *s, uint64_t at_ns)
+{
+	return mono_elapsed_ns(s->settings.start, (struct mono){ at_ns });
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void sampler_close(struct sampler *s)
+{
+	if (s == NULL)
+		return;
+	perf_events_close(&s->events);
+	perf_rings_close(&s->rings);
+	if (s->root_fd >= 0)
+		close(s->root_fd);
+	if (s->wait_fd >= 0)
+		close(s->wait_fd);
+	perf_threads_close(s->threads);
+	spaces_close(s->spaces);
+	procfs_list_free(&s->list);
+	procfs_list_free(&s->pids);
+	free(s);
+}
+
+static uint32_t pages_for(size_t cpus, const char *switched_off)
+{
+	uint32_t pages = PERF_RING_PAGES;
+
+	if (perf_is_switched_off(switched_off, "large_rings"))
+		return PERF_RING_PAGES_MIN;
+	while (pages > RING_PAGES_FEW &&
+	       cpus * pages * (size_t)sysconf(_SC_PAGESIZE) > RINGS_BYTES_MAX)
+		pages /= 2;
+	return pages;
+}
+
+static int open_rings(struct sampler *s, struct err *err)
+{
+	struct procfs_list cpus = { 0 };
+	int error = procfs_online_cpus(&cpus);
+
+	if (error != 0)
+		err_set(err, error, "cannot tell which CPUs are online");
+	else
+		error = perf_rings_open(&s->rings, &cpus,
+					pages_for(cpus.count, s->settings.switched_off), err);
+	procfs_list_free(&cpus);
+	return error;
+}
+
+static int open_waits(struct sampler *s, struct err *err)
+{
+	struct epoll_event readable = { .events = EPOLLIN };
+
+	s->wait_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->wait_fd < 0)
+		return err_set(err, -errno, "cannot wait on %u rings: %s", s->rings.count,
+			       strerror(errno));
+	s->root_fd = (int)syscall(SYS_pidfd_open, s->settings.pid, 0);
+	if (s->root_fd < 0)
+		return perf_explain_event(-errno, s->settings.pid, err);
+	if (epoll_ctl(s->wait_fd, EPOLL_CTL_ADD, s->root_fd, &readable) != 0)
+		return err_set(err, -errno, "cannot wait on process %d", (int)s->settings.pid);
+	for (uint32_t i = 0; i < s->rings.count; i++)
+		if (epoll_ctl(s->wait_fd, EPOLL_CTL_ADD, s->rings.rings[i].fd, &readable) != 0)
+			return err_set(err, -errno, "cannot wait on ring %u", i);
+	return 0;
+}
+
+/* The first events, on all threads of the process as it is now. */
+static int open_events(struct sampler *s, struct err *err)
+{
+	pid_t pid = s->settings.pid;
+	int error;
+
+	s->generation = 1;
+	s->events.period_ns = perf_prime_period(s->settings.period_ns);
+	s->events.starts_at_exec = s->settings.starts_at_exec;
+	s->old_period_ns = s->events.period_ns;
+	if (perf_follow_thread(s, (uint32_t)pid, (uint32_t)pid, NULL) == NULL)
+		return err_set(err, -ENOMEM, "cannot keep process %d: no memory", (int)pid);
+	error = perf_cover(s, &s->events);
+	if (error != 0)
+		return perf_explain_event(error, pid, err);
+	s->first_id = s->events.items[0].id;
+	if (!s->events.starts_at_exec)
+		perf_events_enable(&s->events);
+	return 0;
+}
+
+static void explain_kernel(struct sampler *s)
+{
+	int64_t paranoid = -1;
+
+	procfs_number("/proc/sys/kernel/perf_event_paranoid", &paranoid);
+	if (perf_is_switched_off(s->settings.switched_off, "kernel"))
+		snprintf(s->kernel_stacks, sizeof(s->kernel_stacks), "switched off");
+	else if (!s->means.has_kernel)
+		snprintf(s->kernel_stacks, sizeof(s->kernel_stacks),
+			 "not allowed (kernel.perf_event_paranoid is %lld)", (long long)paranoid);
+}
+
+static int open_parts(struct sampler *s, struct err *err)
+{
+	struct frame marker = { .kind = FRAME_MARKER, .name = STR_LITERAL("[kernel]") };
+	int error = perf_means_find(&s->means, s->settings.switched_off, err);
+
+	s->kernel_key = frame_key(&marker, 0);
+	explain_kernel(s);
+	if (error == 0)
+		error = open_rings(s, err);
+	if (error == 0)
+		error = open_waits(s, err);
+	if (error == 0)
+		error = spaces_open(&s->spaces, err);
+	if (error != 0)
+		return error;
+	if (perf_threads_open(&s->threads, s->rings.count) != 0)
+		return err_set(err, -ENOMEM, "cannot keep a table of threads: no memory");
+	return open_events(s, err);
+}
+
+static int sampler_open(const struct sampler_settings *settings, struct sampler **out,
+			struct err *err)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+	int error;
+
+	if (s == NULL)
+		return err_set(err, -ENOMEM, "cannot begin to sample: no memory");
+	s->settings = *settings;
+	s->root_fd = -1;
+	s->wait_fd = -1;
+	perf_raise_file_limit();
+	error = open_parts(s, err);
+	if (error != 0) {
+		sampler_close(s);
+		return error;
+	}
+	s->settings.switched_off = NULL; /* borrowed during the call only */
+	*out = s;
+	return 0;
+}
+
+static size_t sampler_wait_on(struct sampler *s, struct pollfd *out, size_t max)
+{
+	if (max == 0)
+		return 0;
+	out[0] = (struct pollfd){ .fd = s->wait_fd, .events = POLLIN };
+	return 1;
+}
+
+int perf_drain(struct sampler *s, const struct sampler_sink *sink, struct err *err)
+{
+	bool root_was_over = perf_follow_root_is_over(s);
+	uint64_t until_ns = now_ns();
+	int error = perf_rings_look(&s->rings, until_ns, err);
+	struct perf_record record;
+
+	while (error == 0 && perf_rings_next(&s->rings, &record)) {
+		if (record.header.type == PERF_RECORD_SAMPLE)
+			perf_take_sample(s, &record, sink);
+		else
+			perf_follow(s, &record, sink);
+		error = perf_rings_consume(&s->rings, &record, err);
+	}
+	if (error == 0)
+		perf_follow_ends(s, root_was_over, until_ns, sink);
+	return error;
+}
+
+static int sampler_set_period(struct sampler *s, uint64_t period_ns,
+			      const struct sampler_sink *sink, struct err *err)
+{
+	uint64_t prime_ns = perf_prime_period(period_ns);
+	int error = perf_drain(s, sink, err);
+
+	if (error != 0 || prime_ns == s->events.period_ns)
+		return error;
+	return perf_reopen(s, prime_ns, sink, err);
+}
+
+static void sampler_facts(struct sampler *s, struct sampler_facts *out)
+{
+	uint64_t clock_ns, lost;
+
+	perf_events_count(&s->events, &clock_ns, &lost);
+	clock_ns += s->closed_ns;
+	lost += s->closed_lost;
+	*out = (struct sampler_facts){
+		.name = "perf",
+		.clock = "cpu",
+		.period_ns = s->events.period_ns,
+		.is_derived = !s->means.has_read,
+		.is_over = s->root_fd < 0 && perf_threads_alive(s->threads) == 0,
+		.children = "children under a period unseen",
+		.kernel_stacks = s->kernel_stacks[0] != '\0' ? s->kernel_stacks
+							     : spaces_kernel_names(s->spaces),
+		/* Derived weights come from another clock, which may run some ppm ahead. */
+		.clock_ns = clock_ns > s->given_ns ? clock_ns : s->given_ns,
+		.lost_count = lost > s->lost_count ? lost : s->lost_count,
+		.lost_events = s->lost_events,
+		.throttled_count = s->throttled_count,
+		.threads = perf_threads_seen(s->threads),
+		.processes = perf_threads_processes_seen(s->threads),
+		.unnamed_frames = spaces_unnamed(s->spaces),
+		.kernel_tick_ps = s->kernel_tick_ps,
+	};
+}
+
+const struct sampler_ops sampler_perf = {
+	.name = "perf",
+	.open = sampler_open,
+	.wait_on = sampler_wait_on,
+	.drain = perf_drain,
+	.set_period = sampler_set_period,
+	.calibrate = perf_calibrate,
+	.facts = sampler_facts,
+	.close = sampler_close,
+};

@@ -1,0 +1,76 @@
+/* perf.h - engine `perf` between its own files: the state of one sampler, and the steps it is made of. Its contract is
+ * struct sampler_ops in sampler.h. One thread. */
+#ifndef TARE_SENSE_PERF_H
+#define TARE_SENSE_PERF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sense/perf_open.h"
+#include "sense/perf_ring.h"
+#include "sense/perf_threads.h"
+#include "sense/sampler.h"
+#include "sense/space.h"
+
+struct sampler {
+	struct sampler_settings settings;
+	struct perf_means means;
+	struct perf_rings rings;
+	struct perf_events events;
+	uint32_t generation;	/* of events: one more with every change of period */
+	uint64_t first_id;	/* of the events in force; lower ids are of the period before */
+	uint64_t old_period_ns; /* of those */
+	bool has_execed;	/* the process that waited for us has executed */
+	int root_fd; /* pidfd of the process in the settings: readable when it ends; -1: it has */
+	int wait_fd; /* epoll: all rings and root_fd */
+	struct perf_threads *threads;
+	struct spaces *spaces;
+	struct procfs_list list, pids; /* kept for their memory */
+	uint64_t last_ns;	       /* elapsed time of the last tick: ticks never go back */
+	uint64_t given_ns;	       /* weight of all ticks */
+	uint64_t closed_ns;	       /* counted by events that are closed */
+	uint64_t closed_lost, lost_count, lost_events, throttled_count;
+	uint64_t next_sweep_ns; /* when the table is next compared with /proc */
+	uint64_t kernel_tick_ps;
+	uint64_t kernel_key; /* of the "[kernel]" marker */
+	char kernel_stacks[128];
+	struct frame path[SPACE_MAX_FRAMES + 1];
+};
+
+/* Opens events on every thread of every process alive that has none in this generation, until /proc shows no new one.
+ * A thread that inherits and is opened as well is found out by its samples (perf_weight.h). -ESRCH: nothing is left. */
+int perf_cover(struct sampler *s, struct perf_events *events);
+
+/* Changes the period: new events on all threads, then the change-over. */
+int perf_reopen(struct sampler *s, uint64_t period_ns, const struct sampler_sink *sink,
+		struct err *err);
+
+/* Takes what the rings hold up to now. */
+int perf_drain(struct sampler *s, const struct sampler_sink *sink, struct err *err);
+
+/* A record that is no sample: threads come and go, files are mapped, records were lost. */
+void perf_follow(struct sampler *s, const struct perf_record *record,
+		 const struct sampler_sink *sink);
+
+/* The thread of a record; one that was never seen is entered and told to the sink. NULL: no place left. */
+struct perf_thread *perf_follow_thread(struct sampler *s, uint32_t pid, uint32_t tid,
+				       const struct sampler_sink *sink);
+
+/* Has the process named in the settings ended? Asked before a look at the rings. */
+bool perf_follow_root_is_over(const struct sampler *s);
+
+/* After that look: forgets processes that have ended although the record of it was lost. */
+void perf_follow_ends(struct sampler *s, bool root_was_over, uint64_t now_ns,
+		      const struct sampler_sink *sink);
+
+/* A sample: weighed, asked for, walked if wanted, given. */
+void perf_take_sample(struct sampler *s, const struct perf_record *record,
+		      const struct sampler_sink *sink);
+
+/* Elapsed time of a moment. */
+uint64_t perf_elapsed_ns(const struct sampler *s, uint64_t at_ns);
+
+/* sampler_ops.calibrate. */
+int perf_calibrate(struct sampler *s, struct err *err);
+
+#endif

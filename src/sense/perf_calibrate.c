@@ -1,0 +1,220 @@
+/* perf_calibrate.c - what one tick costs in the kernel: a spinning child of ours does the same work with and without an
+ * event, and the fastest rounds are compared. Caches are warm there, so the result is a least cost. */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sense/perf.h"
+
+#define ROUNDS		5u
+#define ROUND_NS	(4 * NS_PER_MS)
+#define TICK_NS		(50 * NS_PER_US)
+#define ROUND_WAIT_NS	(12 * NS_PER_MS) /* a round on a busy machine is given up then */
+#define TOTAL_NS	(60 * NS_PER_MS)
+#define CALIBRATE_PAGES 128u
+
+/* Shared with the child: what is asked, and what it answered. */
+struct bench {
+	_Atomic uint32_t asked, answered; /* number of the round */
+	_Atomic uint64_t took_ns;
+};
+
+struct calibration {
+	struct bench *bench;
+	pid_t child;
+	int fd;
+	void *map;
+	size_t map_bytes;
+};
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void work(uint64_t steps)
+{
+	for (volatile uint64_t i = 0; i < steps; i++)
+		;
+}
+
+/* How many steps make a round. */
+static uint64_t steps_a_round(void)
+{
+	uint64_t steps = 0, began_ns = clock_ns();
+
+	while (clock_ns() - began_ns < ROUND_NS / 4) {
+		work(10000);
+		steps += 10000;
+	}
+	return steps * 4;
+}
+
+/* The child: never returns. It ends with us, or when it has spun too long. */
+static _Noreturn void spin(struct bench *bench, pid_t parent)
+{
+	uint64_t began_ns = clock_ns(), steps;
+	uint32_t round = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+	steps = steps_a_round();
+	while (clock_ns() - began_ns < 10 * TOTAL_NS) {
+		uint64_t at_ns;
+
+		if (atomic_load(&bench->asked) == round) {
+			sched_yield();
+			continue;
+		}
+		round++;
+		at_ns = clock_ns();
+		work(steps);
+		atomic_store(&bench->took_ns, clock_ns() - at_ns);
+		atomic_store(&bench->answered, round);
+	}
+	_exit(0);
+}
+
+/* Asks for one round. 0: no answer in time. */
+static uint64_t run_round(struct bench *bench, uint64_t until_ns)
+{
+	const struct timespec pause = { .tv_nsec = 100 * 1000 };
+	uint32_t round = atomic_load(&bench->asked) + 1;
+
+	atomic_store(&bench->asked, round);
+	while (atomic_load(&bench->answered) != round) {
+		if (clock_ns() > until_ns)
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	return atomic_load(&bench->took_ns);
+}
+
+/* Samples written so far, by their bytes: all but the copied stack is small. */
+static uint64_t samples_written(const struct calibration *c)
+{
+	const struct perf_event_mmap_page *head = c->map;
+
+	return __atomic_load_n(&head->data_head, __ATOMIC_ACQUIRE) / PERF_STACK_BYTES;
+}
+
+/* The kernel's own limits: beyond them it would throttle, and a withheld tick costs nothing. */
+static uint64_t tick_ns(void)
+{
+	int64_t rate = 0;
+
+	if (procfs_number("/proc/sys/kernel/perf_event_max_sample_rate", &rate) == 0 && rate > 0 &&
+	    2 * NS_PER_S / (uint64_t)rate > TICK_NS)
+		return 2 * NS_PER_S / (uint64_t)rate;
+	return TICK_NS;
+}
+
+/* The same event as on a target, with a ring that the kernel overwrites: nobody need drain it, and nothing is lost. */
+static int open_event(struct calibration *c, const struct perf_means *means)
+{
+	struct perf_event_attr attr = perf_sampling_attr(means, tick_ns());
+
+	attr.inherit = 0;
+	attr.task = attr.comm = attr.comm_exec = attr.mmap = attr.mmap2 = 0;
+	attr.context_switch = 0;
+	c->fd = perf_open_event(&attr, c->child, -1);
+	if (c->fd < 0)
+		return -errno;
+	for (uint32_t pages = CALIBRATE_PAGES; pages >= PERF_RING_PAGES_MIN; pages /= 2) {
+		c->map_bytes = (pages + 1) * (size_t)sysconf(_SC_PAGESIZE);
+		c->map = mmap(NULL, c->map_bytes, PROT_READ, MAP_SHARED, c->fd, 0);
+		if (c->map != MAP_FAILED)
+			return 0;
+	}
+	c->map = NULL;
+	return -ENOMEM;
+}
+
+static void calibration_end(struct calibration *c)
+{
+	if (c->map != NULL)
+		munmap(c->map, c->map_bytes);
+	if (c->fd >= 0)
+		close(c->fd);
+	if (c->child > 0) {
+		kill(c->child, SIGKILL);
+		while (waitpid(c->child, NULL, __WALL) < 0 && errno == EINTR)
+			;
+	}
+	munmap(c->bench, sizeof(*c->bench));
+}
+
+static int calibration_begin(struct calibration *c, const struct perf_means *means)
+{
+	pid_t parent = getpid();
+
+	*c = (struct calibration){ .fd = -1 };
+	c->bench = mmap(NULL, sizeof(*c->bench), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	if (c->bench == MAP_FAILED)
+		return -ENOMEM;
+	/* Without an exit signal: our caller's SIGCHLD and wait() are for its own children. */
+	c->child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+	if (c->child == 0)
+		spin(c->bench, parent);
+	return c->child < 0 ? -errno : open_event(c, means);
+}
+
+/* One round, with or without ticks. Returns what it took, 0: unmeasured (no answer in time, or no ticks came). */
+static uint64_t take_round(struct calibration *c, bool is_ticked)
+{
+	uint64_t before = samples_written(c), took_ns;
+
+	if (is_ticked)
+		ioctl(c->fd, PERF_EVENT_IOC_ENABLE, 0);
+	took_ns = run_round(c->bench, clock_ns() + ROUND_WAIT_NS);
+	ioctl(c->fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (is_ticked && samples_written(c) - before < took_ns / tick_ns() / 2)
+		return 0;
+	return took_ns;
+}
+
+/* Fastest rounds without and with the event; what the latter took more, by the ticks in it. 0: unmeasured. */
+static uint64_t measure_ps(struct calibration *c)
+{
+	uint64_t end_ns = clock_ns() + TOTAL_NS, fastest_ns[2] = { UINT64_MAX, UINT64_MAX };
+	uint64_t ticks;
+
+	for (uint32_t i = 0; i < 2 * ROUNDS && clock_ns() < end_ns; i++) {
+		uint64_t took_ns = take_round(c, i % 2 == 1);
+
+		if (took_ns != 0 && took_ns < fastest_ns[i % 2])
+			fastest_ns[i % 2] = took_ns;
+	}
+	if (fastest_ns[1] == UINT64_MAX || fastest_ns[1] <= fastest_ns[0])
+		return 0;
+	ticks = fastest_ns[1] / tick_ns();
+	return ticks == 0 ? 0 : (fastest_ns[1] - fastest_ns[0]) * PS_PER_NS / ticks;
+}
+
+int perf_calibrate(struct sampler *s, struct err *err)
+{
+	struct calibration c;
+	int error = calibration_begin(&c, &s->means);
+
+	if (error == 0)
+		s->kernel_tick_ps = measure_ps(&c);
+	if (c.bench != MAP_FAILED)
+		calibration_end(&c);
+	return error == 0 ? 0
+			  : err_set(err, error, "cannot measure what a tick costs: %s",
+				    strerror(-error));
+}

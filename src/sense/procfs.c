@@ -1,0 +1,194 @@
+/* procfs.c - facts from /proc, read with fixed buffers: a stat line holds a comm of at most 64 bytes. */
+#include "sense/procfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_ROOM 64
+
+/* Reads the head of a small file, NUL-terminated. Returns its length or -errno. */
+static ssize_t read_head(const char *path, char *out, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len;
+
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	do
+		len = read(fd, out, size - 1);
+	while (len < 0 && errno == EINTR);
+	if (len < 0)
+		len = -errno;
+	else
+		out[len] = '\0';
+	close(fd);
+	return len;
+}
+
+void procfs_list_free(struct procfs_list *list)
+{
+	free(list->items);
+	*list = (struct procfs_list){ 0 };
+}
+
+int procfs_list_add(struct procfs_list *list, int item)
+{
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity == 0 ? 64 : list->capacity * 2;
+		int *items = realloc(list->items, capacity * sizeof(*items));
+
+		if (items == NULL)
+			return -ENOMEM;
+		list->items = items;
+		list->capacity = capacity;
+	}
+	list->items[list->count++] = item;
+	return 0;
+}
+
+/* The text behind the comm of a stat line: state first. The comm may hold blanks and brackets. */
+static const char *stat_tail(pid_t pid, pid_t tid, char *line, size_t size, int *out_error)
+{
+	char path[PATH_ROOM];
+	ssize_t len;
+	char *tail;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	len = read_head(path, line, size);
+	*out_error = len < 0 ? (int)len : -EINVAL;
+	tail = len < 0 ? NULL : strrchr(line, ')');
+	return tail != NULL && tail[1] == ' ' ? tail + 2 : NULL;
+}
+
+int procfs_start_ticks(pid_t pid, pid_t tid, uint64_t *out_ticks)
+{
+	char line[1024];
+	int error;
+	const char *at = stat_tail(pid, tid, line, sizeof(line), &error);
+
+	if (at == NULL)
+		return error;
+	for (int field = 3; field < 22; field++) {
+		at = strchr(at, ' ');
+		if (at == NULL)
+			return -EINVAL;
+		at++;
+	}
+	*out_ticks = strtoull(at, NULL, 10);
+	return 0;
+}
+
+bool procfs_is_running(pid_t pid)
+{
+	char line[1024];
+	int error;
+	struct procfs_list tids = { 0 };
+	bool is_running = false;
+
+	/* The first thread may be a zombie while others run. */
+	if (procfs_threads(pid, &tids) != 0)
+		return false;
+	for (size_t i = 0; i < tids.count && !is_running; i++) {
+		const char *at = stat_tail(pid, tids.items[i], line, sizeof(line), &error);
+
+		is_running = at != NULL && *at != 'Z' && *at != 'X';
+	}
+	procfs_list_free(&tids);
+	return is_running;
+}
+
+int procfs_comm(pid_t pid, pid_t tid, char out_comm[PROCFS_COMM_BYTES])
+{
+	char path[PATH_ROOM], text[64];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)pid, (int)tid);
+	len = read_head(path, text, sizeof(text));
+	if (len < 0)
+		return (int)len;
+	if (len > 0 && text[len - 1] == '\n')
+		len--;
+	if (len >= (ssize_t)PROCFS_COMM_BYTES)
+		len = PROCFS_COMM_BYTES - 1;
+	memset(out_comm, 0, PROCFS_COMM_BYTES);
+	memcpy(out_comm, text, (size_t)len);
+	return 0;
+}
+
+int procfs_threads(pid_t pid, struct procfs_list *list)
+{
+	char path[PATH_ROOM];
+	struct dirent *entry;
+	int error = 0;
+	DIR *folder;
+
+	list->count = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	folder = opendir(path);
+	if (folder == NULL)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (error == 0 && (entry = readdir(folder)) != NULL) {
+		int tid = (int)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0)
+			error = procfs_list_add(list, tid);
+	}
+	closedir(folder);
+	return error == 0 && list->count == 0 ? -ESRCH : error;
+}
+
+int procfs_owner(pid_t pid, uid_t *out_uid)
+{
+	char path[PATH_ROOM];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &st) != 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	*out_uid = st.st_uid;
+	return 0;
+}
+
+int procfs_number(const char *path, int64_t *out_number)
+{
+	char text[64], *end;
+	ssize_t len = read_head(path, text, sizeof(text));
+	long long number;
+
+	if (len < 0)
+		return (int)len;
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	if (end == text || errno != 0)
+		return -EINVAL;
+	*out_number = number;
+	return 0;
+}
+
+int procfs_online_cpus(struct procfs_list *list)
+{
+	char text[4096];
+	ssize_t len = read_head("/sys/devices/system/cpu/online", text, sizeof(text));
+	char *at = text;
+
+	list->count = 0;
+	if (len < 0) /* no sysfs, as in some chroots: the configured CPUs are the best guess */
+		snprintf(text, sizeof(text), "0-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	while (*at >= '0' && *at <= '9') {
+		long first = strtol(at, &at, 10);
+		long last = *at == '-' ? strtol(at + 1, &at, 10) : first;
+
+		for (long cpu = first; cpu <= last && cpu < 8192; cpu++)
+			if (procfs_list_add(list, (int)cpu) != 0)
+				return -ENOMEM;
+		if (*at == ',')
+			at++;
+	}
+	return list->count == 0 ? -EINVAL : 0;
+}

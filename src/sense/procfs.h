@@ -1,0 +1,46 @@
+/* procfs.h - what /proc tells about processes and threads: start time, names, threads, and the kernel's settings.
+ * No state; any thread. Functions return 0 or a negative errno, -ESRCH for a process or thread that is gone. */
+#ifndef TARE_SENSE_PROCFS_H
+#define TARE_SENSE_PROCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROCFS_COMM_BYTES 16u /* with the final NUL, as the kernel keeps it */
+
+/* A growing list of thread ids (or CPUs). The empty value is all zero. */
+struct procfs_list {
+	int *items;
+	size_t count, capacity;
+};
+
+/* Appends an item. -ENOMEM. */
+int procfs_list_add(struct procfs_list *list, int item);
+
+/* Accepts the empty value, and may run twice. */
+void procfs_list_free(struct procfs_list *list);
+
+/* When a thread began, in clock ticks since boot: with its number, its identity. `tid` may be the pid. */
+int procfs_start_ticks(pid_t pid, pid_t tid, uint64_t *out_ticks);
+
+/* The thread's own name (any bytes but NUL), NUL-terminated. */
+int procfs_comm(pid_t pid, pid_t tid, char out_comm[PROCFS_COMM_BYTES]);
+
+/* The thread ids of a process, replacing what the list held. -ENOMEM. */
+int procfs_threads(pid_t pid, struct procfs_list *list);
+
+/* False for a process that is gone, dead or a zombie. */
+bool procfs_is_running(pid_t pid);
+
+/* The user that owns a process (its effective one; root for a process that may not be looked at). */
+int procfs_owner(pid_t pid, uid_t *out_uid);
+
+/* The first number in a file such as /proc/sys/kernel/perf_event_paranoid. -EINVAL: none there. */
+int procfs_number(const char *path, int64_t *out_number);
+
+/* The CPUs that are online, in order, replacing what the list held. -ENOMEM, -EINVAL. */
+int procfs_online_cpus(struct procfs_list *list);
+
+#endif

@@ -1,0 +1,149 @@
+/* busy.c - a target whose CPU time is known: it spins by its own threads' clocks and prints what each took.
+ *   busy threads N MS      N threads at a time, MS each
+ *   busy crowd N MS        N threads, all there before the byte comes, then MS each
+ *   busy late N MS         spins MS, then N threads of MS each are made
+ *   busy forks N MS        N children, one after the other
+ *   busy kernel MS         reads zeros: nearly all in the kernel
+ *   busy exec MS PROGRAM   spins MS as "before", then executes PROGRAM (busy itself, "threads 1 MS")
+ * Begins when a byte arrives on stdin; ends each line "TID NS". */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CROWD_MAX 512
+
+static uint64_t budget_ns;
+static pthread_barrier_t gate;
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void spin(uint64_t ns)
+{
+	while (cpu_ns() < ns)
+		for (volatile int i = 0; i < 20000; i++)
+			;
+}
+
+static void tell(void)
+{
+	char line[64];
+	int len = snprintf(line, sizeof(line), "%ld %llu\n", syscall(SYS_gettid),
+			   (unsigned long long)cpu_ns());
+
+	if (write(STDOUT_FILENO, line, (size_t)len) != len)
+		_exit(3);
+}
+
+static void wait_for_byte(void)
+{
+	char byte;
+
+	if (read(STDIN_FILENO, &byte, 1) != 1)
+		_exit(0);
+}
+
+static void *run(void *is_gated)
+{
+	if (is_gated != NULL)
+		pthread_barrier_wait(&gate);
+	spin(budget_ns);
+	tell();
+	return NULL;
+}
+
+static void make_threads(int count, int is_gated)
+{
+	static pthread_t threads[CROWD_MAX];
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 65536);
+	for (int i = 0; i < count; i++)
+		if (pthread_create(&threads[i], &attr, run, is_gated ? &gate : NULL) != 0)
+			_exit(3);
+	if (is_gated) {
+		if (write(STDOUT_FILENO, "ready\n", 6) != 6)
+			_exit(3);
+		wait_for_byte();
+		pthread_barrier_wait(&gate);
+	}
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void fork_children(int count)
+{
+	for (int i = 0; i < count; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			prctl(PR_SET_NAME, "busy-child");
+			spin(budget_ns);
+			tell();
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static void read_zeros(void)
+{
+	static char zeros[1 << 20];
+	int fd = open("/dev/zero", O_RDONLY);
+
+	while (cpu_ns() < budget_ns)
+		if (read(fd, zeros, sizeof(zeros)) <= 0)
+			_exit(3);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc > 1 ? argv[1] : "";
+	int count = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
+	const char *ms = argc > 3 ? argv[3] : argc > 2 ? argv[2] : "0";
+
+	budget_ns = (uint64_t)strtol(ms, NULL, 10) * 1000000u;
+	if (count > CROWD_MAX)
+		return 2;
+	if (strcmp(kind, "crowd") == 0) {
+		pthread_barrier_init(&gate, NULL, (unsigned int)count + 1);
+		make_threads(count, 1);
+		tell();
+		return 0;
+	}
+	if (strcmp(kind, "now") != 0)
+		wait_for_byte();
+	if (strcmp(kind, "threads") == 0 || strcmp(kind, "now") == 0) {
+		make_threads(count, 0);
+	} else if (strcmp(kind, "late") == 0) {
+		spin(budget_ns);
+		make_threads(count, 0);
+	} else if (strcmp(kind, "forks") == 0) {
+		fork_children(count);
+	} else if (strcmp(kind, "kernel") == 0) {
+		read_zeros();
+	} else if (strcmp(kind, "exec") == 0) {
+		prctl(PR_SET_NAME, "before");
+		spin((uint64_t)count * 1000000u);
+		tell();
+		execl(argv[3], argv[3], "now", "1", "100", (char *)NULL);
+		return 3;
+	}
+	tell();
+	return 0;
+}

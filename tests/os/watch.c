@@ -1,0 +1,197 @@
+/* watch.c - the harness of the engine's tests. */
+#include "watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+struct watch_thread *watch_thread(struct watch *w, uint32_t tid)
+{
+	for (size_t i = 0; i < w->thread_count; i++)
+		if (w->threads[i].tid == tid)
+			return &w->threads[i];
+	assert_true(w->thread_count < WATCH_THREADS);
+	w->threads[w->thread_count] = (struct watch_thread){ .tid = tid };
+	return &w->threads[w->thread_count++];
+}
+
+static bool wants(void *owner, const struct tick *tick)
+{
+	struct watch *w = owner;
+
+	if (tick->at_ns < w->last_ns)
+		w->went_back = true;
+	w->last_ns = tick->at_ns;
+	return !w->skips_stacks;
+}
+
+static void take(void *owner, const struct tick *tick, const struct frame *path, size_t depth,
+		 enum stack_end end)
+{
+	struct watch *w = owner;
+	struct watch_thread *thread;
+
+	assert_true(tick->weight_ns > 0);
+	w->weight_ns += tick->weight_ns;
+	w->ticks++;
+	if (path == NULL)
+		return;
+	assert_int_equal(path[0].kind, FRAME_THREAD);
+	thread = watch_thread(w, path[0].tid);
+	thread->pid = path[0].pid;
+	thread->weight_ns += tick->weight_ns;
+	thread->ticks++;
+	memcpy(thread->comm, path[0].name.bytes, path[0].name.len);
+	thread->comm[path[0].name.len] = '\0';
+	if (depth == 2 && path[1].kind == FRAME_MARKER && path[1].name.len == 8 &&
+	    memcmp(path[1].name.bytes, "[kernel]", 8) == 0)
+		thread->kernel_ns += tick->weight_ns;
+	w->whole += end == STACK_WHOLE;
+	if (depth > w->depth_max)
+		w->depth_max = depth;
+}
+
+static void lost(void *owner, uint64_t at_ns, uint64_t samples)
+{
+	(void)at_ns;
+	((struct watch *)owner)->lost += samples;
+}
+
+static void life(void *owner, const struct life *event)
+{
+	((struct watch *)owner)->life[event->kind]++;
+}
+
+void watch_start(struct watch *w, const char *const argv[])
+{
+	int in[2], out[2];
+
+	memset(w, 0, sizeof(*w));
+	w->sink = (struct sampler_sink){
+		.owner = w, .wants = wants, .take = take, .lost = lost, .life = life
+	};
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	w->pid = fork();
+	assert_true(w->pid >= 0);
+	if (w->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(in[0], STDIN_FILENO);
+		dup2(out[1], STDOUT_FILENO);
+		if (argv == NULL)
+			pause();
+		execv(argv[0], (char *const *)argv);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	w->to = in[1];
+	w->from = out[0];
+	fcntl(w->from, F_SETFL, O_NONBLOCK);
+}
+
+void watch_open(struct watch *w, uint64_t period_ns, const char *switched_off, bool starts_at_exec)
+{
+	struct sampler_settings settings = { .pid = w->pid,
+					     .starts_at_exec = starts_at_exec,
+					     .period_ns = period_ns,
+					     .start = { now_ns() },
+					     .switched_off = switched_off };
+	struct err err = ERR_EMPTY;
+	int error = sampler_perf.open(&settings, &w->sampler, &err);
+
+	if (error == 0)
+		return;
+	print_message("%s\n%s\n%s\n", err.msg, err.works, err.mend);
+	kill(w->pid, SIGKILL);
+	waitpid(w->pid, NULL, 0);
+	if (error == -EACCES || error == -EPERM || error == -ENOSYS || error == -ENOENT)
+		skip();
+	fail();
+}
+
+void watch_go(struct watch *w)
+{
+	assert_int_equal(write(w->to, "x", 1), 1);
+}
+
+static void listen_to(struct watch *w)
+{
+	ssize_t len;
+
+	while (w->said_len + 1 < sizeof(w->said) &&
+	       (len = read(w->from, w->said + w->said_len, sizeof(w->said) - 1 - w->said_len)) > 0)
+		w->said_len += (size_t)len;
+}
+
+void watch_run(struct watch *w, unsigned int ms)
+{
+	uint64_t until_ns = now_ns() + ms * NS_PER_MS;
+	struct err err = ERR_EMPTY;
+	struct pollfd fds[4];
+
+	while (now_ns() < until_ns) {
+		size_t count = sampler_perf.wait_on(w->sampler, fds, 4);
+
+		poll(fds, (nfds_t)count, 50);
+		assert_int_equal(sampler_perf.drain(w->sampler, &w->sink, &err), 0);
+		listen_to(w);
+		sampler_perf.facts(w->sampler, &w->facts);
+		if (w->facts.is_over)
+			return;
+	}
+}
+
+/* "TID NS" lines; others are the targets' own talk. */
+static void read_said(struct watch *w)
+{
+	char *line = w->said, *end, *after;
+
+	for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+		unsigned long tid = strtoul(line, &after, 10);
+
+		if (after != line && *after == ' ')
+			watch_thread(w, (uint32_t)tid)->cpu_ns = strtoull(after + 1, NULL, 10);
+	}
+}
+
+void watch_end(struct watch *w)
+{
+	sampler_perf.facts(w->sampler, &w->facts);
+	sampler_perf.close(w->sampler);
+	listen_to(w);
+	close(w->to);
+	close(w->from);
+	kill(w->pid, SIGKILL);
+	waitpid(w->pid, NULL, 0);
+	read_said(w);
+}
+
+uint64_t watch_cpu_ns(const struct watch *w)
+{
+	uint64_t cpu_ns = 0;
+
+	for (size_t i = 0; i < w->thread_count; i++)
+		cpu_ns += w->threads[i].cpu_ns;
+	return cpu_ns;
+}

@@ -1,0 +1,57 @@
+/* watch.h - runs a target under engine `perf` and keeps what the sink was told, thread by thread. For tests. */
+#ifndef TARE_TESTS_OS_WATCH_H
+#define TARE_TESTS_OS_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sense/sampler.h"
+
+#define WATCH_THREADS 1024u
+
+struct watch_thread {
+	uint32_t pid, tid;
+	uint64_t weight_ns, ticks, kernel_ns;
+	uint64_t cpu_ns; /* what the thread itself printed; 0: nothing */
+	char comm[16];
+};
+
+struct watch {
+	pid_t pid;
+	int to, from; /* the target's stdin and stdout */
+	struct sampler *sampler;
+	struct sampler_sink sink;
+	struct sampler_facts facts; /* at the end */
+	struct watch_thread threads[WATCH_THREADS];
+	size_t thread_count;
+	uint64_t weight_ns, ticks, last_ns, lost;
+	uint64_t life[4]; /* by enum life_kind */
+	bool skips_stacks, went_back;
+	uint64_t whole, depth_max;
+	char said[65536];
+	size_t said_len;
+};
+
+/* Starts a program (argv ends with NULL) with pipes for stdin and stdout. */
+void watch_start(struct watch *w, const char *const argv[]);
+
+/* Opens the engine on it. Skips the test, with the reason, where the kernel refuses perf events altogether. */
+void watch_open(struct watch *w, uint64_t period_ns, const char *switched_off, bool starts_at_exec);
+
+/* Lets the target begin. */
+void watch_go(struct watch *w);
+
+/* Drains until the target and its children have ended, or `ms` have passed. Reads what the target says. */
+void watch_run(struct watch *w, unsigned int ms);
+
+/* Takes facts, closes all, reaps the target and reads what its threads said of themselves. */
+void watch_end(struct watch *w);
+
+struct watch_thread *watch_thread(struct watch *w, uint32_t tid);
+
+/* The CPU time that the target's threads told, all together. */
+uint64_t watch_cpu_ns(const struct watch *w);
+
+#endif
