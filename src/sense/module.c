@@ -301,6 +301,12 @@ static const struct frame *name_symbol(struct modules *m, const struct module *m
 	return names_frame(m->names, &frame);
 }
 
+/* Where the file says that programs begin is `_start`, also when its names were stripped off. */
+static bool is_entry(const struct tables *t, const struct function *function)
+{
+	return function != NULL && t->entry != 0 && function->start == t->entry;
+}
+
 /* "[libfoo.so.0+0x1a2b0]": where the code begins, by the addresses of the file. Without `function`, only the file. */
 static const struct frame *name_address(struct modules *m, const struct module *module,
 					const struct function *function)
@@ -309,7 +315,9 @@ static const struct frame *name_address(struct modules *m, const struct module *
 	struct frame frame = { .kind = FRAME_NATIVE, .module = module->name };
 	int len;
 
-	if (function != NULL)
+	if (is_entry(&module->tables, function))
+		len = snprintf(text, sizeof(text), "_start");
+	else if (function != NULL)
 		len = snprintf(text, sizeof(text), "[%.*s+0x%llx]", (int)module->name.len,
 			       module->name.bytes,
 			       (unsigned long long)(module->tables.base + function->start));
@@ -330,7 +338,7 @@ const struct frame *module_frame(struct modules *m, struct module *module, uint3
 		      : function != NULL ? t->symbol_count + (size_t)(function - t->functions)
 					 : t->symbol_count + t->function_count;
 
-	*out_is_named = symbol != NULL;
+	*out_is_named = symbol != NULL || is_entry(t, function);
 	if (module->frame_of[slot] == NULL)
 		module->frame_of[slot] = symbol != NULL ? name_symbol(m, module, symbol)
 							: name_address(m, module, function);

@@ -229,9 +229,13 @@ static const struct frame *name_user(struct spaces *s, uint64_t pc)
 {
 	struct known *k = look_up(s, pc);
 
-	if (k->frame == NULL && k->module != NULL)
-		k->frame = module_frame(s->modules, k->module, k->place, &k->is_named);
-	else if (k->frame == NULL)
+	if (k->frame == NULL && k->module != NULL) {
+		/* A signal's trampoline is not called: its return address is its very first instruction. */
+		uint32_t own = k->row != NULL && k->row->is_signal;
+
+		k->frame = module_frame(s->modules, k->module, k->place + own, &k->is_named);
+	}
+	if (k->frame == NULL)
 		k->frame = name_unread(s, pc);
 	s->unnamed += !k->is_named;
 	return k->frame;

@@ -184,8 +184,6 @@ static int walk_link(struct walk *w, const struct walk_code *code)
 		w->memory.was_left = w->memory.was_left && w->links > 0;
 		return -ENODATA;
 	}
-	if (saved != 0 && saved <= rbp)
-		return -EINVAL;
 	if (pc == 0 || !w->find(w->owner, pc - 1).is_code)
 		return -EINVAL;
 	r->known = 1u << DWARF_RBP | 1u << DWARF_RSP | 1u << DWARF_RIP;

@@ -18,7 +18,7 @@ struct capture {
 static inline void capture_registers(const ucontext_t *context, uint64_t regs[DWARF_REG_COUNT])
 {
 	static const int places[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-				      REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+				      REG_RBP, REG_RSP, REG_R8,	 REG_R9,  REG_R10, REG_R11,
 				      REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP };
 
 	for (size_t i = 0; i < DWARF_REG_COUNT; i++)

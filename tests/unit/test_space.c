@@ -34,7 +34,8 @@ static void a_stack_reaches_the_start_of_the_program(void **state)
 	take_sample();
 	count = spaces_walk(s, getpid(), &sample.copy, frames, SPACE_MAX_FRAMES, &end);
 	for (size_t i = 0; i < count; i++)
-		print_message("%.*s (%.*s)\n", (int)frames[i].name.len, frames[i].name.bytes, (int)frames[i].module.len, frames[i].module.bytes);
+		print_message("%.*s (%.*s)\n", (int)frames[i].name.len, frames[i].name.bytes,
+			      (int)frames[i].module.len, frames[i].module.bytes);
 	assert_int_equal(end, STACK_WHOLE);
 	spaces_close(s);
 }
