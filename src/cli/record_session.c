@@ -57,7 +57,9 @@ static uint64_t most_rss_bytes(void)
 
 static struct str str_of(const char *text)
 {
-	return (struct str){ text, (uint32_t)strnlen(text, STR_MAX_BYTES) };
+	size_t len = strlen(text);
+
+	return (struct str){ text, len < STR_MAX_BYTES ? (uint32_t)len : STR_MAX_BYTES };
 }
 
 /* Books own CPU time since the last booking to one part of the open window. */

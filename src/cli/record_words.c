@@ -38,7 +38,7 @@ static void lost_share(const struct session *s, char *out, size_t size)
 
 /* The parts of the line, so that the middle can go on a narrow terminal. */
 struct status_parts {
-	char clock[32], ticks[64], price[64], file[64], slot[48], lost[32], paused[64];
+	char clock[32], ticks[96], price[96], file[96], slot[48], lost[32], paused[80];
 };
 
 static void fill_parts(const struct session *s, struct mono now, struct status_parts *p)

@@ -36,7 +36,7 @@ struct seen_file {
 };
 
 struct modules {
-	struct names *names;
+	struct naming *names;
 	struct module **items;
 	size_t count, room;
 	struct seen_file *files;
@@ -75,7 +75,7 @@ static void module_free(struct module *m)
 	free(m);
 }
 
-int modules_open(struct names *names, struct modules **out)
+int modules_open(struct naming *names, struct modules **out)
 {
 	struct modules *m = calloc(1, sizeof(*m));
 
@@ -160,7 +160,7 @@ static struct module *add(struct modules *m, struct tables *t, struct str path, 
 	*t = (struct tables){ 0 };
 	module->bytes = bytes;
 	module->file_bytes = file_bytes;
-	module->name = names_keep(m->names, name.bytes, name.len);
+	module->name = naming_keep(m->names, name.bytes, name.len);
 	items = m->items;
 	if (grow(&items, &m->room, m->count + 1, MODULES_MAX, sizeof(struct module *)) < 0) {
 		module_free(module);
@@ -298,7 +298,7 @@ static const struct frame *name_symbol(struct modules *m, const struct module *m
 		len += sizeof(plt) - 1;
 	}
 	frame.name = (struct str){ text, (uint32_t)len };
-	return names_frame(m->names, &frame);
+	return naming_frame(m->names, &frame);
 }
 
 /* Where the file says that programs begin is `_start`, also when its names were stripped off. */
@@ -325,7 +325,7 @@ static const struct frame *name_address(struct modules *m, const struct module *
 		len = snprintf(text, sizeof(text), "[%.*s]", (int)module->name.len,
 			       module->name.bytes);
 	frame.name = (struct str){ text, len > 0 ? (uint32_t)len : 0 };
-	return names_frame(m->names, &frame);
+	return naming_frame(m->names, &frame);
 }
 
 const struct frame *module_frame(struct modules *m, struct module *module, uint32_t pc,

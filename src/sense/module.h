@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sense/names.h"
+#include "sense/naming.h"
 #include "sense/tables.h"
 
 #define MODULES_MAX	  4096u
@@ -30,7 +30,7 @@ const struct tables *module_tables(const struct module *m);
 struct str module_name(const struct module *m);
 
 /* -ENOMEM. `names` is borrowed and must outlive it. */
-int modules_open(struct names *names, struct modules **out);
+int modules_open(struct naming *names, struct modules **out);
 
 /* Accepts NULL. No mapping may hold a module any more. */
 void modules_close(struct modules *m);

@@ -19,7 +19,7 @@
 #define MAX_PATIENCE   65536u
 
 struct processes {
-	struct names *names;
+	struct naming *names;
 	struct process *buckets[BUCKETS];
 	size_t count;
 	uint32_t last_generation;
@@ -36,7 +36,7 @@ static void memory_free(char **bytes)
 	free(*bytes);
 }
 
-int processes_open(struct names *names, struct processes **out)
+int processes_open(struct naming *names, struct processes **out)
 {
 	struct processes *p = calloc(1, sizeof(*p));
 
@@ -134,7 +134,7 @@ static int insert(struct processes *p, struct maps *maps, const struct mapping_e
 	if (event->len == 0 || event->start + event->len < event->start)
 		return 0;
 	maps_describe(event, &mapping);
-	mapping.file = names_keep(p->names, mapping.file.bytes, mapping.file.len);
+	mapping.file = naming_keep(p->names, mapping.file.bytes, mapping.file.len);
 	mapping.seen_s = now_s();
 	return maps_insert(maps, &mapping);
 }

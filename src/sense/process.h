@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "sense/maps.h"
-#include "sense/names.h"
+#include "sense/naming.h"
 
 #define PROCESSES_MAX 16384u
 
@@ -21,7 +21,7 @@ struct process {
 struct processes; /* opaque */
 
 /* -ENOMEM. `names` is borrowed: paths are kept there. */
-int processes_open(struct names *names, struct processes **out);
+int processes_open(struct naming *names, struct processes **out);
 
 /* Accepts NULL. */
 void processes_close(struct processes *p);

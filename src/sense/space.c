@@ -11,7 +11,7 @@
 #include "sense/kallsyms.h"
 #include "sense/maps.h"
 #include "sense/module.h"
-#include "sense/names.h"
+#include "sense/naming.h"
 #include "sense/openfile.h"
 #include "sense/process.h"
 #include "sense/walk.h"
@@ -32,7 +32,7 @@ struct known {
 };
 
 struct spaces {
-	struct names *names;
+	struct naming *names;
 	struct modules *modules;
 	struct processes *processes;
 	struct kallsyms *kernel;
@@ -46,7 +46,7 @@ struct spaces {
 int spaces_open(struct spaces **out, struct err *err)
 {
 	struct spaces *s = calloc(1, sizeof(*s));
-	int rc = s != NULL ? names_open(&s->names) : -ENOMEM;
+	int rc = s != NULL ? naming_open(&s->names) : -ENOMEM;
 
 	if (rc == 0)
 		rc = modules_open(s->names, &s->modules);
@@ -67,7 +67,7 @@ void spaces_close(struct spaces *s)
 	processes_close(s->processes);
 	modules_close(s->modules);
 	kallsyms_close(s->kernel);
-	names_close(s->names);
+	naming_close(s->names);
 	free(s);
 }
 
@@ -222,7 +222,7 @@ static const struct frame *name_unread(struct spaces *s, uint64_t pc)
 			       frame.module.bytes);
 		frame.name = (struct str){ text, len > 0 ? (uint32_t)len : 0 };
 	}
-	return names_frame(s->names, &frame);
+	return naming_frame(s->names, &frame);
 }
 
 static const struct frame *name_user(struct spaces *s, uint64_t pc)
@@ -257,7 +257,7 @@ static const struct frame *name_kernel(struct spaces *s, uint64_t pc)
 		if (!k->is_named)
 			frame = (struct frame){ .kind = FRAME_KERNEL,
 						.name = STR_LITERAL("[kernel]") };
-		k->frame = names_frame(s->names, &frame);
+		k->frame = naming_frame(s->names, &frame);
 	}
 	s->unnamed += !k->is_named;
 	return k->frame;
@@ -267,7 +267,7 @@ static struct frame marker(struct spaces *s, const char *text)
 {
 	struct frame frame = { .kind = FRAME_MARKER, .name = { text, (uint32_t)strlen(text) } };
 
-	return *names_frame(s->names, &frame);
+	return *naming_frame(s->names, &frame);
 }
 
 /* What stands below a walk that did not reach its end; NULL: nothing. */

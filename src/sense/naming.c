@@ -1,5 +1,5 @@
-/* names.c - strings and frames, each kept once. */
-#include "sense/names.h"
+/* naming.c - strings and frames, each kept once. */
+#include "sense/naming.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct kept_str {
 	struct str str; /* .bytes NULL: free */
 };
 
-struct names {
+struct naming {
 	struct chunk *chunks;
 	size_t chunk_bytes;
 	struct kept_str *strs; /* open addressing, room is a power of two */
@@ -38,9 +38,9 @@ static uint64_t hash_bytes(const char *bytes, size_t len)
 	return h ^ h >> 32;
 }
 
-int names_open(struct names **out)
+int naming_open(struct naming **out)
 {
-	struct names *n = calloc(1, sizeof(*n));
+	struct naming *n = calloc(1, sizeof(*n));
 
 	if (n == NULL)
 		return -ENOMEM;
@@ -48,7 +48,7 @@ int names_open(struct names **out)
 	n->strs = calloc(n->str_room, sizeof(*n->strs));
 	n->frames = calloc(n->frame_room, sizeof(*n->frames));
 	if (n->strs == NULL || n->frames == NULL) {
-		names_close(n);
+		naming_close(n);
 		return -ENOMEM;
 	}
 	n->other = (struct frame){ .kind = FRAME_NATIVE, .name = STR_LITERAL("(other)") };
@@ -57,7 +57,7 @@ int names_open(struct names **out)
 	return 0;
 }
 
-void names_close(struct names *n)
+void naming_close(struct naming *n)
 {
 	if (n == NULL)
 		return;
@@ -73,7 +73,7 @@ void names_close(struct names *n)
 }
 
 /* `len` bytes, aligned for a struct frame; NULL: no room. */
-static void *take(struct names *n, size_t len)
+static void *take(struct naming *n, size_t len)
 {
 	size_t want = (len + 7) & ~(size_t)7;
 	struct chunk *c = n->chunks;
@@ -81,7 +81,7 @@ static void *take(struct names *n, size_t len)
 	if (c == NULL || CHUNK_BYTES - c->used < want) {
 		size_t bytes = sizeof(*c) + CHUNK_BYTES;
 
-		if (want > CHUNK_BYTES || n->chunk_bytes + bytes > NAMES_MAX_BYTES)
+		if (want > CHUNK_BYTES || n->chunk_bytes + bytes > NAMING_MAX_BYTES)
 			return NULL;
 		c = malloc(bytes);
 		if (c == NULL)
@@ -105,7 +105,7 @@ static size_t find_str(const struct kept_str *strs, size_t room, uint64_t hash, 
 	return at;
 }
 
-static int widen_strs(struct names *n)
+static int widen_strs(struct naming *n)
 {
 	size_t room = n->str_room * 2;
 	struct kept_str *wider;
@@ -127,7 +127,7 @@ static int widen_strs(struct names *n)
 	return 0;
 }
 
-struct str names_keep(struct names *n, const char *bytes, size_t len)
+struct str naming_keep(struct naming *n, const char *bytes, size_t len)
 {
 	uint64_t hash;
 	size_t at;
@@ -168,14 +168,14 @@ static size_t find_frame(const struct frame **frames, size_t room, const struct 
 	return at;
 }
 
-static int widen_frames(struct names *n)
+static int widen_frames(struct naming *n)
 {
 	size_t room = n->frame_room * 2;
 	const struct frame **wider;
 
 	if (n->frame_count < n->frame_room / 2)
 		return 0;
-	if (n->frame_count >= NAMES_MAX_FRAMES)
+	if (n->frame_count >= NAMING_MAX_FRAMES)
 		return -E2BIG;
 	wider = calloc(room, sizeof(*wider));
 	if (wider == NULL)
@@ -189,15 +189,15 @@ static int widen_frames(struct names *n)
 	return 0;
 }
 
-const struct frame *names_frame(struct names *n, const struct frame *frame)
+const struct frame *naming_frame(struct naming *n, const struct frame *frame)
 {
 	struct frame kept = *frame;
 	struct frame *copy;
 	size_t at;
 
-	kept.name = names_keep(n, frame->name.bytes, frame->name.len);
-	kept.module = names_keep(n, frame->module.bytes, frame->module.len);
-	kept.file = names_keep(n, frame->file.bytes, frame->file.len);
+	kept.name = naming_keep(n, frame->name.bytes, frame->name.len);
+	kept.module = naming_keep(n, frame->module.bytes, frame->module.len);
+	kept.file = naming_keep(n, frame->file.bytes, frame->file.len);
 	kept.key = frame_key(&kept, 0);
 	at = find_frame(n->frames, n->frame_room, &kept);
 	if (n->frames[at] != NULL)
