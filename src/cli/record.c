@@ -222,6 +222,7 @@ static const char *run_until_end(struct session *s, struct watcher *w)
 	uint64_t end_ns = s->opts->duration_ns != 0 ? s->start.ns + s->opts->duration_ns : 0;
 	struct pollfd waits[MAX_WAITS];
 
+	w->next_line.ns = s->start.ns + (s->app->is_terminal ? 0 : QUIET_LINE_NS);
 	for (;;) {
 		struct mono now = mono_now();
 		size_t count = 2;

@@ -52,9 +52,8 @@ static void fill_parts(const struct session *s, struct mono now, struct status_p
 	units_format_price(price_ppm(s, now), a, sizeof(a));
 	units_format_price(s->opts->price_ppm, b, sizeof(b));
 	snprintf(p->price, sizeof(p->price), "price %s of %s", a, b);
-	units_format_size(s->file_bytes, a, sizeof(a));
-	units_format_size(s->opts->max_bytes, b, sizeof(b));
-	snprintf(p->file, sizeof(p->file), "file %s of %s MB for ever", a, b);
+	units_format_size_of(s->file_bytes, s->opts->max_bytes, a, sizeof(a));
+	snprintf(p->file, sizeof(p->file), "file %s for ever", a);
 	units_format_duration(s->label.slot_ns, a, sizeof(a));
 	snprintf(p->slot, sizeof(p->slot), "slot %s", a);
 	lost_share(s, p->lost, sizeof(p->lost));
