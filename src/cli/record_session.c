@@ -514,6 +514,27 @@ void session_turn(struct session *s, struct mono now)
 
 /* ---- ending ---- */
 
+static void close_parts(struct session *s)
+{
+	if (s->engine != NULL)
+		s->engine->close(s->sampler);
+	profile_close(s->profile);
+	s->sampler = NULL;
+	s->profile = NULL;
+}
+
+/* The label once more, when all but the file is closed: what the last save and the end cost is then known. */
+static int save_last_label(struct session *s, struct err *err)
+{
+	struct store_saved saved = { 0 };
+
+	close_parts(s);
+	changes_reset(&s->changes);
+	book(s, &s->window.save_ns);
+	label_price(s);
+	return s->store->save(s->db, &s->label, &s->changes, &saved, err);
+}
+
 int session_finish(struct session *s, const char *ended_by, int exit_status, struct err *err)
 {
 	struct mono deadline = { mono_now().ns + NS_PER_S };
@@ -540,22 +561,17 @@ int session_finish(struct session *s, const char *ended_by, int exit_status, str
 			  "the recording up to the last save is in the file and says unfinished");
 		return err_mend(err, "end the read transaction of that program and record again");
 	}
-	/* The label once more, now that the cost of that last save is known. */
-	return code < 0 ? code : session_save(s, true, err);
+	return code < 0 ? code : save_last_label(s, err);
 }
 
 void session_close(struct session *s)
 {
-	if (s->engine != NULL)
-		s->engine->close(s->sampler);
+	close_parts(s);
 	if (s->store != NULL)
 		s->store->close(s->db);
-	profile_close(s->profile);
 	ledger_free(&s->ledger);
 	changes_free(&s->changes);
 	free(s->command_text);
-	s->sampler = NULL;
 	s->db = NULL;
-	s->profile = NULL;
 	s->command_text = NULL;
 }

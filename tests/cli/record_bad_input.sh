@@ -6,12 +6,12 @@
 refused() {
 	want=$1
 	text=$2
-	sentence=$3
+	what=$3
 	shift 3
 	run "$tare" record "$@"
-	check "$sentence: status $want" status_is "$want"
-	check "$sentence: says so" err_has "$text"
-	check "$sentence: leaves no file" no_recording
+	check "$what: status $want" status_is "$want"
+	check "$what: says so" err_has "$text"
+	check "$what: leaves no file" no_recording
 }
 
 no_recording() {
@@ -34,7 +34,7 @@ refused 127 "cannot run 'no-such-command-here'" 'a command that is not found' --
 refused 126 "cannot run './plain'" 'a command that cannot be executed' -- ./plain
 refused 126 "cannot run '/'" 'a folder as command' -- /
 refused 2 'cannot record process 4194304' 'a pid that nobody can have' -p 4194304
-refused 2 'in one recording' 'a process and a command' -p 1 -- true
+refused 125 'in one recording' 'a process and a command' -p 1 -- true
 sh -c 'exit 0' &
 dead=$!
 wait "$dead"
