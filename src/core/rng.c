@@ -39,8 +39,7 @@ uint64_t rng_below(struct rng *r, uint64_t below)
 	if ((uint64_t)product >= below)
 		return (uint64_t)(product >> 64);
 
-	uint64_t unfair =
-		-below % below; /* 2^64 mod below: so many draws would favour some results */
+	uint64_t unfair = -below % below; /* so many words too many: 2^64 mod below */
 
 	while ((uint64_t)product < unfair)
 		product = (unsigned __int128)rng_next(r) * below;

@@ -57,12 +57,16 @@ static inline void assert_whole(const struct stage *s)
 	const struct contexts *c = profile_contexts(s->profile);
 	const struct paths *p = profile_paths(s->profile);
 	uint64_t closed_ns = 0, pending_ns = 0, contexts_ns = 0, kept = 0, slots_kept = 0;
+	uint64_t batch_ns[BATCH_COUNT] = { 0 };
 	struct label label = { .pid = 0 };
+
+	profile_label(s->profile, &label);
 
 	for (uint32_t i = 0; i < t->used; i++) {
 		const struct slot *slot = &t->slots[i];
 
 		closed_ns += sum_of(slot->weight_ns);
+		batch_ns[i / (t->count / label.batches)] += sum_of(slot->weight_ns);
 		pending_ns += sum_of(slot->pending_ns);
 		slots_kept += slot->kept;
 		assert_int_equal(slot->node == PATHS_NONE, sum_of(slot->weight_ns) == 0);
@@ -71,10 +75,13 @@ static inline void assert_whole(const struct stage *s)
 	for (uint32_t i = 0; i < c->capacity; i++) {
 		contexts_ns += c->entries[i].certain_ns + c->entries[i].uncertain_ns;
 		kept += c->entries[i].kept;
+		for (int b = 0; b < BATCH_COUNT; b++)
+			batch_ns[b] -= c->entries[i].batch_ns[b];
 	}
+	for (int b = 0; b < BATCH_COUNT; b++)
+		assert_true(batch_ns[b] == 0);
 	assert_true(closed_ns + pending_ns == s->given_ns);
 	assert_true(contexts_ns == closed_ns);
-	profile_label(s->profile, &label);
 	assert_true(label.weight_ns == s->given_ns);
 	assert_int_equal(label.kept, s->wanted);
 	assert_int_equal(slots_kept, s->wanted);

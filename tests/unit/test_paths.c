@@ -181,11 +181,14 @@ static void recursion_stores_one_frame_in_many_nodes(void **state)
 {
 	struct paths *p = opened(100, 3, 100);
 	uint32_t node = added(p, "thread;f;f;f;f;f;f;g;f");
+	uint32_t other = added(p, "thread;g");
 
 	(void)state;
-	assert_int_equal(paths_used(p).nodes, 9);
+	assert_int_equal(paths_used(p).nodes, 10);
 	assert_int_equal(paths_used(p).frames, 3);
 	paths_unref(p, node);
+	assert_int_equal(paths_used(p).frames, 2);
+	paths_unref(p, other);
 	assert_empty(p);
 	paths_close(p);
 }
@@ -299,6 +302,13 @@ static void one_key_with_other_lengths_is_another_frame(void **state)
 	assert_int_equal(paths_add(p, &b, 1, &second), 0);
 	assert_true(first != second);
 	assert_int_equal(paths_frame(p, paths_frame_id(p, second)).name.len, 6);
+
+	/* in the middle of a path as well */
+	const struct frame through_a[] = { a, a, made_frame("x", 1) };
+	const struct frame through_b[] = { a, b, made_frame("x", 1) };
+
+	assert_int_equal(paths_add(p, through_a, 3, &first), 0);
+	assert_int_equal(paths_find(p, through_b, 3), PATHS_NONE);
 	paths_close(p);
 }
 
@@ -332,6 +342,26 @@ static void names_stay_whole_while_the_arena_is_compacted(void **state)
 	for (int i = 0; i < LIVE; i++)
 		paths_unref(p, nodes[i]);
 	assert_empty(p);
+	paths_close(p);
+}
+
+static void names_never_take_more_than_their_limit(void **state)
+{
+	struct paths *p = opened(1000, 1000, 1000);
+	char name[16];
+	uint32_t node;
+	int code = 0;
+
+	(void)state;
+	for (int i = 100; code == 0; i++) {
+		struct frame f;
+
+		snprintf(name, sizeof(name), "%d", i);
+		f = made_frame(name, 3);
+		code = paths_add(p, &f, 1, &node);
+	}
+	assert_int_equal(code, -ENOSPC);
+	assert_int_equal(paths_used(p).name_bytes, 996); /* 166 of 3 and their modules */
 	paths_close(p);
 }
 
@@ -485,6 +515,7 @@ int main(void)
 		cmocka_unit_test(a_path_of_over_half_the_arena_is_too_big),
 		cmocka_unit_test(changes_bring_a_copy_up_to_date),
 		cmocka_unit_test(no_memory_for_the_changes_forgets_none),
+		cmocka_unit_test(names_never_take_more_than_their_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

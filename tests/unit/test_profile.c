@@ -179,6 +179,34 @@ static void a_long_wait_stands_for_all_its_groups_and_counts_once(void **state)
 	profile_close(s.profile);
 }
 
+/* One wait is cut into three groups' parts, each spread over its own time: as evenly as if it were one. */
+static void the_parts_of_a_wait_lie_one_behind_the_other(void **state)
+{
+	struct profile_settings settings = roomy(7);
+	struct frame path[3];
+	struct stage s;
+	struct tick wait = { .state = STATE_WAITING, .weight_ns = 100003 * BASE_NS };
+	const struct timeline *t;
+
+	(void)state;
+	stage_open(&s, &settings);
+	for (int n = 0; n < 40001; n++)
+		run(&s, "t;main");
+	wait.from_ns = s.clock_ns;
+	wait.at_ns = s.clock_ns + wait.weight_ns;
+	give(&s, &wait, path, made_path("t;main;wait", path, 3));
+	t = profile_timeline(s.profile);
+	for (uint32_t i = 0; i < t->used; i++) {
+		uint64_t waited_ns = t->slots[i].weight_ns[STATE_WAITING] +
+				     t->slots[i].pending_ns[STATE_WAITING];
+
+		if (i * t->span_ns < wait.from_ns || (i + 1) * t->span_ns > wait.at_ns)
+			continue;
+		assert_in_range(waited_ns, t->span_ns - 2, t->span_ns + 2);
+	}
+	profile_close(s.profile);
+}
+
 /* A thread that only runs and one that only waits share every group: neither gets the other's state. */
 static void a_path_that_only_ran_has_not_waited(void **state)
 {
@@ -382,6 +410,7 @@ int main(void)
 		cmocka_unit_test(lost_samples_are_counted_where_they_were_lost),
 		cmocka_unit_test(the_same_input_and_seed_give_the_same_profile),
 		cmocka_unit_test(shares_are_unbiased_in_contexts_and_in_slots),
+		cmocka_unit_test(the_parts_of_a_wait_lie_one_behind_the_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,6 +143,34 @@ static void contexts_yield_to_an_eighth_before_the_timeline_halves(void **state)
 	profile_close(s.profile);
 }
 
+/* Halving again for the same path would cost every path after it as well. */
+static void the_timeline_halves_once_a_path(void **state)
+{
+	struct profile_settings settings = roomy(20);
+	const struct timeline *t;
+	struct frame path[64];
+	char names[64][4], name[32];
+	struct stage s;
+	struct tick tick = { .from_ns = 1, .at_ns = 1, .weight_ns = 1000 * BASE_NS };
+
+	(void)state;
+	settings.limits = (struct profile_limits){ 64, 32, { 128, 128, 4096 } };
+	stage_open(&s, &settings);
+	t = profile_timeline(s.profile);
+	for (uint32_t i = 0; i < 42; i++)
+		run_own(&s, i, 3);
+	for (int i = 0; i < 64; i++) {
+		snprintf(names[i], sizeof(names[i]), "y%d", i);
+		path[i] = made_frame(names[i], strlen(names[i]));
+	}
+	give(&s, &tick, path, 64);
+	assert_int_equal(t->halvings, 1);
+	assert_int_equal(name_of(&s, t->slots[0].node, name, sizeof(name)), 1);
+	assert_string_equal(name, "[cut 64]");
+	assert_whole(&s);
+	profile_close(s.profile);
+}
+
 static void contexts_yield_no_further_than_is_needed(void **state)
 {
 	struct profile_settings settings = roomy(21);
@@ -231,9 +259,12 @@ static void nothing_yields_to_a_path_of_over_half_the_arena(void **state)
 
 	(void)state;
 	settings.limits.paths.nodes = 300;
+	settings.limits.contexts = 16;
 	stage_open(&s, &settings);
 	for (size_t i = 0; i < ARRAY_LEN(path); i++)
 		path[i] = made_frame(&"abcdefghijk"[i % 11], 1);
+	run_own(&s, 8, 1); /* more contexts than must stay */
+	run_own(&s, 9, 1);
 	assert_int_equal(give_in_slot(&s, 0, path, 150, name), 150);
 	assert_string_equal(name, "g");
 	assert_int_equal(give_in_slot(&s, 1, path, 151, name), 151); /* one more node fits anyway */
@@ -260,6 +291,7 @@ int main(void)
 		cmocka_unit_test(contexts_yield_no_further_than_is_needed),
 		cmocka_unit_test(a_path_without_room_is_cut_at_its_deepest_stored_ancestor),
 		cmocka_unit_test(nothing_yields_to_a_path_of_over_half_the_arena),
+		cmocka_unit_test(the_timeline_halves_once_a_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

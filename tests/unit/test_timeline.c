@@ -389,6 +389,21 @@ static void weight_is_pending_until_its_group_closes(void **state)
 	stage_close(&s);
 }
 
+static void weight_that_is_pending_through_a_halving_still_closes(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	stage_open(&s, 16, 1);
+	put(&s, 3 * BASE_NS, 3 * BASE_NS, STATE_RUNNING, 7);
+	timeline_halve(&s.timeline, s.paths, &s.rng);
+	assert_int_equal(s.timeline.slots[1].pending_ns[STATE_RUNNING], 7);
+	close_group(&s, 4);
+	assert_int_equal(s.timeline.slots[1].weight_ns[STATE_RUNNING], 7);
+	assert_int_equal(s.timeline.slots[1].node, s.nodes[4]);
+	stage_close(&s);
+}
+
 static void kept_and_lost_are_counted_apart_and_survive_halving(void **state)
 {
 	struct stage s;
@@ -519,6 +534,7 @@ int main(void)
 		cmocka_unit_test(kept_and_lost_are_counted_apart_and_survive_halving),
 		cmocka_unit_test(changes_bring_a_copy_up_to_date),
 		cmocka_unit_test(no_memory_for_the_changes_forgets_none),
+		cmocka_unit_test(weight_that_is_pending_through_a_halving_still_closes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
