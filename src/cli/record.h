@@ -84,6 +84,8 @@ struct session {
 	uint64_t cpu_seen_ns;	  /* own CPU time up to the last part that was booked */
 	uint64_t cpu_other_ns;	  /* of children of ours, the calibration */
 	uint64_t kept_at_save, last_save_cost_ns;
+	uint64_t table_seen_ns; /* of facts.table_ns, booked as start-up */
+	uint64_t lost_seen;	/* samples that the sink was told of */
 	uint64_t ticks_at_window, kept_at_window, lost_at_window;
 	uint64_t file_bytes;
 	bool is_paused; /* a foreign reader holds saves up */

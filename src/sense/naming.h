@@ -8,7 +8,7 @@
 
 #include "core/frame.h"
 
-#define NAMING_MAX_BYTES	 (16u << 20)
+#define NAMING_MAX_BYTES  (16u << 20)
 #define NAMING_MAX_FRAMES (1u << 18)
 
 struct naming; /* opaque */

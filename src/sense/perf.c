@@ -215,7 +215,7 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 		.period_ns = s->events.period_ns,
 		.is_derived = !s->means.has_read,
 		.is_over = s->root_fd < 0 && perf_threads_alive(s->threads) == 0,
-		.children = "children under a period unseen",
+		.children = "under a period unseen",
 		.kernel_stacks = s->kernel_stacks[0] != '\0' ? s->kernel_stacks
 							     : spaces_kernel_names(s->spaces),
 		/* Derived weights come from another clock, which may run some ppm ahead. */
@@ -225,6 +225,7 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 		.throttled_count = s->throttled_count,
 		.threads = perf_threads_seen(s->threads),
 		.processes = perf_threads_processes_seen(s->threads),
+		.table_ns = spaces_table_ns(s->spaces),
 		.unnamed_frames = spaces_unnamed(s->spaces),
 		.kernel_tick_ps = s->kernel_tick_ps,
 	};

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "core/units.h"
 #include "sense/kallsyms.h"
 #include "sense/maps.h"
 #include "sense/module.h"
@@ -38,6 +40,7 @@ struct spaces {
 	struct kallsyms *kernel;
 	bool is_kernel_tried;
 	uint64_t unnamed;
+	uint64_t table_ns;	 /* CPU time of building tables */
 	struct process *process; /* of the walk in work; NULL: unknown */
 	struct known known[KNOWN_PLACES];
 	uint64_t pcs[WALK_MAX_STEPS];
@@ -113,15 +116,26 @@ void spaces_exit(struct spaces *s, pid_t pid)
 	processes_drop(s->processes, pid);
 }
 
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec ts;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) != 0)
+		return 0;
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
 /* Finds the module of a mapping, once. */
 static void settle(struct spaces *s, struct mapping *m)
 {
+	uint64_t before_ns;
 	bool has_freed = false;
 	int fd;
 
 	if (m->is_settled)
 		return;
 	m->is_settled = true;
+	before_ns = thread_cpu_ns();
 	if (m->kind == MAPPING_VDSO) {
 		m->module = modules_vdso(s->modules);
 	} else if (m->kind == MAPPING_FILE) {
@@ -131,6 +145,7 @@ static void settle(struct spaces *s, struct mapping *m)
 		m->module = modules_get(s->modules, fd, m->file, &has_freed);
 		close(fd);
 	}
+	s->table_ns += thread_cpu_ns() - before_ns;
 	if (has_freed)
 		memset(s->known, 0, sizeof(s->known));
 }
@@ -241,16 +256,23 @@ static const struct frame *name_user(struct spaces *s, uint64_t pc)
 	return k->frame;
 }
 
+static void read_kernel_names(struct spaces *s)
+{
+	uint64_t before_ns = thread_cpu_ns();
+
+	s->is_kernel_tried = true;
+	(void)kallsyms_open(KALLSYMS_PATH, &s->kernel);
+	s->table_ns += thread_cpu_ns() - before_ns;
+}
+
 static const struct frame *name_kernel(struct spaces *s, uint64_t pc)
 {
 	struct known *k = place_of(s, 0, pc);
 	struct frame frame = { .kind = FRAME_KERNEL };
 
 	if (!k->is_filled || k->pc != pc || k->generation != 0) {
-		if (!s->is_kernel_tried) {
-			s->is_kernel_tried = true;
-			(void)kallsyms_open(KALLSYMS_PATH, &s->kernel);
-		}
+		if (!s->is_kernel_tried)
+			read_kernel_names(s);
 		*k = (struct known){ .pc = pc, .is_filled = true };
 		k->is_named = s->kernel != NULL &&
 			      kallsyms_find(s->kernel, pc, &frame.name, &frame.module);
@@ -324,6 +346,11 @@ size_t spaces_walk(struct spaces *s, pid_t pid, const struct stack_copy *copy, s
 			out[count++] = frame_at(s, copy, user_count, below, at);
 	}
 	return count;
+}
+
+uint64_t spaces_table_ns(const struct spaces *s)
+{
+	return s->table_ns;
 }
 
 uint64_t spaces_unnamed(const struct spaces *s)

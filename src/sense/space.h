@@ -83,6 +83,9 @@ struct stack_copy {
 size_t spaces_walk(struct spaces *s, pid_t pid, const struct stack_copy *copy, struct frame *out,
 		   size_t max, enum stack_end *out_end);
 
+/* CPU time that reading files into tables took so far: start-up, not part of a sample's cost. */
+uint64_t spaces_table_ns(const struct spaces *s);
+
 /* Frames given so far that had no symbol. */
 uint64_t spaces_unnamed(const struct spaces *s);
 
