@@ -400,7 +400,8 @@ static int lay_out(struct compiler *c)
 	struct tables *t = c->t;
 	uint64_t end = 0;
 
-	qsort(c->pieces, c->piece_count, sizeof(*c->pieces), by_start);
+	if (c->piece_count > 0)
+		qsort(c->pieces, c->piece_count, sizeof(*c->pieces), by_start);
 	t->rows = calloc(c->row_count + 2 * c->piece_count + 1, sizeof(*t->rows));
 	t->functions = calloc(c->piece_count + 1, sizeof(*t->functions));
 	if (t->rows == NULL || t->functions == NULL)

@@ -175,6 +175,8 @@ static void settle(struct reader *r)
 {
 	size_t kept = 0;
 
+	if (r->count == 0)
+		return;
 	qsort_r(r->symbols, r->count, sizeof(*r->symbols), by_place, (void *)r->strings);
 	for (size_t i = 0; i < r->count; i++)
 		if (kept == 0 || r->symbols[kept - 1].start != r->symbols[i].start)
