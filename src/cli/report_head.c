@@ -83,8 +83,8 @@ void label_put_price(struct text *t, const struct report *r)
 		text_printf(t, "— not measured; the limit is %s", limit);
 		return;
 	}
-	if (r->analysis->price.error >= 1 || error > value || value < 0.005)
-		text_put(t, price); /* a measured sum stands alone where its spread says nothing */
+	if (r->analysis->price.error >= 1 || error > value / 2 || value < 0.005)
+		text_put(t, price); /* a measured sum; its windows were too uneven to say more */
 	else
 		text_printf(t, "%.*f" TEXT_NBSP "%%" TEXT_NBSP "±" TEXT_NBSP "%.*f", digits, value,
 			    digits, error < 0.01 ? 0.01 : error);
@@ -94,10 +94,14 @@ void label_put_price(struct text *t, const struct report *r)
 
 void label_put_size(struct text *t, const struct report *r)
 {
+	uint64_t bytes = r->recording->file_bytes, limit = r->recording->label.size_limit_bytes;
 	char size[64];
 
-	units_format_size_of(r->recording->file_bytes, r->recording->label.size_limit_bytes, size,
-			     sizeof(size));
+	units_format_size_of(bytes, limit, size, sizeof(size));
+	if (strncmp(size, "under", 5) == 0 && bytes < 1 << 20) {
+		units_format_size(limit, size, sizeof(size));
+		text_printf(t, "%u KB of ", (unsigned)((bytes + 512) / 1024));
+	}
 	text_printf(t, "%s, for ever", size);
 }
 
@@ -191,7 +195,8 @@ static void put_missing(struct screen *s, const struct label *label)
 		screen_wrap(s, text_chars(&kernel), VALUE_AT);
 	}
 	if (label->children.len > 0) {
-		text_put(&children, "children ");
+		if (!begins(label->children, "children "))
+			text_put(&children, "children ");
 		text_put_cut(&children, label->children, 200);
 		screen_wrap(s, text_chars(&children), VALUE_AT);
 	}

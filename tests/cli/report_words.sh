@@ -6,11 +6,16 @@ make=${MAKE_RECORDING:?set MAKE_RECORDING to the built make_recording}
 expected=$here/expected
 utf8=$(locale -a 2>/dev/null | grep -i -m 1 -e '^C\.utf-\{0,1\}8$' -e '\.utf-\{0,1\}8$')
 
+# same FILE: the last run says what the file does. How large an almost empty database is, is not ours to say.
+same() {
+	sed 's/[0-9][0-9] KB of/NN KB of/' <out >seen && diff -u "$1" seen
+}
+
 # as KIND: expected/report_KIND.txt is what the terminal shows of it
 as() {
 	"$make" "$1" "$1.tare" || return 1
 	run env LC_ALL="$utf8" TERM=xterm "$tare" report "$1.tare"
-	status_is 0 && diff -u "$expected/report_$1.txt" out
+	status_is 0 && same "$expected/report_$1.txt"
 }
 
 fits_in_80() {
@@ -42,10 +47,10 @@ fi
 
 run env LC_ALL=C "$tare" report parser.tare
 check 'without UTF-8 it is ASCII' plain
-check 'and says the same' out_is "$expected/report_parser_ascii.txt"
+check 'and says the same' same "$expected/report_parser_ascii.txt"
 check 'and is no wider than 80 columns' fits_in_80 out
 run env LC_ALL="${utf8:-C}" TERM=dumb "$tare" report parser.tare
-check 'TERM=dumb gets ASCII too' out_is "$expected/report_parser_ascii.txt"
+check 'TERM=dumb gets ASCII too' same "$expected/report_parser_ascii.txt"
 run env LC_ALL=C "$tare" report hostile.tare
 check 'hostile names in ASCII' plain
 
