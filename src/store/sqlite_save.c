@@ -259,12 +259,15 @@ int sqlite_save(void *db, const struct label *label, const struct changes *chang
 	bool is_paused = (rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED;
 
 	w->is_paused = is_paused;
+	/* What is in -wal survives a kill, and one who reads may keep it there. A disk that fails now may lose it in a
+	 * power cut: that is no save, and putting the same rows again does no harm. */
+	if (rc == SQLITE_OK) {
+		rc = sqlite3_wal_checkpoint_v2(w->db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+		if ((rc & 0xff) != SQLITE_IOERR)
+			rc = SQLITE_OK;
+	}
 	if (rc != SQLITE_OK && !is_paused)
 		return save_failed(w, rc, err);
-	if (!is_paused) {
-		/* What is in -wal is safe already; one who reads may keep it there. */
-		sqlite3_wal_checkpoint_v2(w->db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-	}
 	*out = (struct store_saved){ .bytes = size_on_disk(w), .is_paused = is_paused };
 	return 0;
 }
