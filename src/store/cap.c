@@ -32,29 +32,37 @@ static int file_read(sqlite3_file *file, void *out, int len, sqlite3_int64 at)
 	return below(file)->pMethods->xRead(below(file), out, len, at);
 }
 
+/* Remembers why the disk failed: SQLite's own answer is lost when it rolls back. */
+static int note_failure(sqlite3_file *file, int rc)
+{
+	struct cap *cap = ((struct capped_file *)file)->cap;
+
+	if (rc == SQLITE_FULL)
+		cap->is_disk_full = true;
+	if (rc != SQLITE_OK)
+		cap->os_error = errno;
+	return rc;
+}
+
 static int file_write(sqlite3_file *file, const void *bytes, int len, sqlite3_int64 at)
 {
 	struct capped_file *f = (struct capped_file *)file;
-	int rc;
 
 	if (f->is_wal && (uint64_t)at + (uint64_t)len > f->cap->wal_bytes) {
 		f->cap->is_hit = true;
 		return SQLITE_FULL;
 	}
-	rc = below(file)->pMethods->xWrite(below(file), bytes, len, at);
-	if (rc == SQLITE_FULL)
-		f->cap->is_disk_full = true;
-	return rc;
+	return note_failure(file, below(file)->pMethods->xWrite(below(file), bytes, len, at));
 }
 
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
-	return below(file)->pMethods->xTruncate(below(file), size);
+	return note_failure(file, below(file)->pMethods->xTruncate(below(file), size));
 }
 
 static int file_sync(sqlite3_file *file, int flags)
 {
-	return below(file)->pMethods->xSync(below(file), flags);
+	return note_failure(file, below(file)->pMethods->xSync(below(file), flags));
 }
 
 static int file_size(sqlite3_file *file, sqlite3_int64 *out)
@@ -184,7 +192,10 @@ static int vfs_time_ms(sqlite3_vfs *vfs, sqlite3_int64 *out)
 
 static int vfs_last_error(sqlite3_vfs *vfs, int size, char *out)
 {
-	return vfs_below(vfs)->xGetLastError(vfs_below(vfs), size, out);
+	const struct cap *cap = (const struct cap *)vfs;
+
+	return cap->os_error != 0 ? cap->os_error
+				  : cap->below->xGetLastError(cap->below, size, out);
 }
 
 int cap_open(uint64_t wal_bytes, struct cap **out)

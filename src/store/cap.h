@@ -15,6 +15,7 @@ struct cap {
 	uint64_t wal_bytes; /* -wal never grows over this */
 	bool is_hit;	    /* a write was refused since this was last cleared */
 	bool is_disk_full;  /* the disk itself had no room since this was last cleared */
+	int os_error; /* errno of the last write, cut or sync that failed since then; 0: none */
 	char name[32];
 };
 

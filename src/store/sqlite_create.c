@@ -179,11 +179,14 @@ static int furnish_writer(struct sqlite_writer *w, const char *path, struct err 
 	return sqlite_prepare_writer(w, err);
 }
 
-static void writer_free(struct sqlite_writer *w)
+/* `abandoned`: the path of a recording that must not stay; it goes while it is still locked. May be NULL. */
+static void writer_free(struct sqlite_writer *w, const char *abandoned)
 {
 	sqlite_finalize_writer(w);
 	sqlite3_close(w->db);
 	cap_close(w->cap);
+	if (abandoned != NULL)
+		target_remove(abandoned);
 	close(w->lock_fd);
 	free(w);
 }
@@ -221,12 +224,16 @@ int sqlite_create(const char *url, const struct store_limits *limits, void **out
 	if (rc == 0)
 		rc = furnish_writer(w, path, err);
 	if (rc != 0) {
-		unlink(path);
-		writer_free(w);
+		writer_free(w, path);
 		return rc;
 	}
 	*out_db = w;
 	return 0;
+}
+
+static bool is_held(int rc)
+{
+	return (rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED;
 }
 
 /* Packs what fragmented, gives reserved room back, and leaves one file that opens on read-only media. Each step is
@@ -241,7 +248,7 @@ static void leave_one_file(struct sqlite_writer *w)
 	sqlite3_file_control(w->db, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
 	/* A checkpoint cuts the file to its pages when it has something to write. */
 	sqlite_run(w->db, "UPDATE recording SET writer_pid = writer_pid");
-	for (int i = 0; i < CLOSE_TRIES && rc != SQLITE_OK; i++) {
+	for (int i = 0; i < CLOSE_TRIES && is_held(rc); i++) {
 		if (i > 0)
 			sqlite3_sleep(CLOSE_WAIT_MS);
 		rc = sqlite3_wal_checkpoint_v2(w->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL,
@@ -257,5 +264,5 @@ void sqlite_close(void *db)
 		return;
 	sqlite_finalize_writer(db);
 	leave_one_file(db);
-	writer_free(db);
+	writer_free(db, NULL);
 }

@@ -170,6 +170,7 @@ static int attempt(struct sqlite_writer *w, const struct label *label, const str
 	int rc;
 
 	w->cap->is_hit = w->cap->is_disk_full = false;
+	w->cap->os_error = 0;
 	rc = run(w->stmts[BEGIN]);
 	if (rc != SQLITE_OK)
 		return rc;
@@ -244,6 +245,8 @@ static int save_failed(struct sqlite_writer *w, int rc, struct err *err)
 	if ((rc & 0xff) == SQLITE_FULL && !w->cap->is_disk_full)
 		code = err_set(err, -ENOSPC, "cannot save '%s': it is full: %u pages", path,
 			       w->budget.pages);
+	else if ((rc & 0xff) == SQLITE_IOERR && w->cap->os_error > 0)
+		code = sqlite_path_error(err, -w->cap->os_error, "save", path);
 	else
 		code = sqlite_error(err, w->db, rc, "save", path);
 	err_works(err, "the recording stands as at its last save; recording goes on, and saving is "
@@ -262,7 +265,8 @@ int sqlite_save(void *db, const struct label *label, const struct changes *chang
 	/* What is in -wal survives a kill, and one who reads may keep it there. A disk that fails now may lose it in a
 	 * power cut: that is no save, and putting the same rows again does no harm. */
 	if (rc == SQLITE_OK) {
-		rc = sqlite3_wal_checkpoint_v2(w->db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+		rc = sqlite3_wal_checkpoint_v2(w->db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL,
+					       NULL);
 		if ((rc & 0xff) != SQLITE_IOERR)
 			rc = SQLITE_OK;
 	}

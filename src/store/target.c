@@ -145,13 +145,29 @@ int target_open(struct target *out, const char *path, bool may_overwrite, struct
 	return 0;
 }
 
-static int remove_beside(const char *path, const char *suffix)
+static int remove_with(const char *path, const char *suffix)
 {
 	char *name = sqlite_beside(path, suffix);
 	int rc = name == NULL ? -ENOMEM : unlink(name) != 0 && errno != ENOENT ? -errno : 0;
 
 	free(name);
 	return rc;
+}
+
+static int remove_beside(const char *path)
+{
+	static const char *const suffixes[] = { WAL_SUFFIX, SHM_SUFFIX, JOURNAL_SUFFIX };
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(suffixes) && rc == 0; i++)
+		rc = remove_with(path, suffixes[i]);
+	return rc;
+}
+
+void target_remove(const char *path)
+{
+	remove_with(path, "");
+	remove_beside(path);
 }
 
 static int rename_new(const char *from, const char *to)
@@ -179,11 +195,8 @@ static void sync_folder(const char *folder)
 
 int target_publish(struct target *t, bool may_overwrite, struct err *err)
 {
-	static const char *const beside[] = { WAL_SUFFIX, SHM_SUFFIX, JOURNAL_SUFFIX };
-	int rc = 0;
+	int rc = remove_beside(t->path);
 
-	for (size_t i = 0; i < ARRAY_LEN(beside) && rc == 0; i++)
-		rc = remove_beside(t->path, beside[i]);
 	if (rc == 0 && may_overwrite && t->old_fd >= 0)
 		rc = rename(t->temporary, t->path) != 0 ? -errno : 0;
 	else if (rc == 0)

@@ -26,6 +26,9 @@ int target_open(struct target *out, const char *path, bool may_overwrite, struct
  * removed first: SQLite would play them into the new one. -EEXIST: another was faster. */
 int target_publish(struct target *t, bool may_overwrite, struct err *err);
 
+/* Removes a recording of ours that could not be opened for writing after all, and what lies beside it. */
+void target_remove(const char *path);
+
 /* Removes the temporary file, if there still is one, and closes. Accepts the empty value, and may run twice. */
 void target_close(struct target *t);
 
