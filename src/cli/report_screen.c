@@ -74,16 +74,16 @@ void screen_put_name(struct screen *s, struct str name, size_t columns, bool is_
 		append(s, &part);
 		return;
 	}
-	/* What the name becomes is cut, not the name; "…" takes three columns then, up to two times. */
+	/* What the name becomes is cut, not the name; each "…" takes three columns then. */
 	text_put_name(&whole, name);
 	text_make_ascii(&whole);
 	plain = (struct str){ text_chars(&whole), (uint32_t)whole.len };
-	put_short(&part, plain, columns, is_function);
-	text_make_ascii(&part);
-	if (part.len > columns) {
+	for (size_t room = columns; room > 0; room--) {
 		text_clear(&part);
-		put_short(&part, plain, columns > 4 ? columns - 4 : 1, is_function);
+		put_short(&part, plain, room, is_function);
 		text_make_ascii(&part);
+		if (part.len <= columns)
+			break;
 	}
 	append(s, &part);
 }

@@ -189,15 +189,19 @@ static bool has_broken(const struct facts *f, struct finding *out)
 static bool has_cut(const struct facts *f, struct finding *out)
 {
 	const struct function *cut = analysis_marker(f->a, (struct str)STR_LITERAL("[cut]"));
+	bool is_copy;
 
 	if (cut == NULL || cut->with_callees.share.value <= SHARE_THAT_MATTERS)
 		return false;
+	is_copy = f->label->cut_stacks > cut->with_callees.kept / 2;
 	text_put(&out->title, "Stacks are cut");
 	text_put_share(&out->evidence, cut->with_callees.share, f->a->kept);
 	text_put(&out->evidence,
-		 " of the time is in stacks that lost frames: too deep, or no room.");
+		 is_copy ? " of the time is in stacks deeper than the part that is copied."
+			 : " of the time is in stacks that lost frames to make room.");
 	text_put(&out->look_next,
-		 "Look next at deep recursion, then at a larger --max-size for the recording.");
+		 is_copy ? "Look next at deep recursion, or at large variables on the stack."
+			 : "Look next at a larger recording: tare record --max-size SIZE.");
 	return true;
 }
 

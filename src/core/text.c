@@ -287,8 +287,28 @@ static struct str last_part(struct str name)
 	return STR_EMPTY;
 }
 
+/* The name with its outermost template arguments as "<...>", in one sign. False: brackets that do not close. */
+static bool collapse(struct text *t, struct str name)
+{
+	size_t depth = 0;
+
+	for (uint32_t i = 0; i < name.len; i++) {
+		char c = name.bytes[i];
+		bool is_arrow = c == '>' && i > 0 && name.bytes[i - 1] == '-';
+
+		if (c == '<' && depth++ == 0)
+			text_put(t, "<" ELLIPSIS ">");
+		else if (depth == 0)
+			text_add(t, &c, 1);
+		else if (c == '>' && !is_arrow)
+			depth--;
+	}
+	return depth == 0;
+}
+
 void text_put_function(struct text *t, struct str name, size_t columns)
 {
+	SCOPED(text_free) struct text collapsed = TEXT_EMPTY;
 	struct str shorter = text_without_arguments(name);
 	struct str last;
 
@@ -296,6 +316,9 @@ void text_put_function(struct text *t, struct str name, size_t columns)
 		text_put_name(t, name);
 		return;
 	}
+	if (!fits(shorter, columns) && collapse(&collapsed, shorter))
+		shorter = (struct str){ text_chars(&collapsed), (uint32_t)collapsed.len };
+	t->has_failed |= collapsed.has_failed;
 	if (fits(shorter, columns)) {
 		text_put_name(t, shorter);
 		return;

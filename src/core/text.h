@@ -63,8 +63,8 @@ void text_put_name(struct text *t, struct str name);
 /* The same, cut to `columns` with "…" at the end; never through a code point or an escape. */
 void text_put_cut(struct text *t, struct str name, size_t columns);
 
-/* The same for the name of a function: whole if it fits; else without its arguments; else the part after the last
- * "::" or "\" behind a "…"; else cut. */
+/* The same for the name of a function: whole if it fits; else without its arguments; else with template arguments as
+ * "<…>"; else the part after the last "::" or "\" behind a "…"; else cut. */
 void text_put_function(struct text *t, struct str name, size_t columns);
 
 /* The name without its argument list, as in "Parser::parse" for "Parser::parse(char const*) const". Borrows from

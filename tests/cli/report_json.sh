@@ -9,7 +9,6 @@ for kind in parser hostile coarse unfinished empty quiet; do
 	"$make" "$kind" "$kind.tare"
 	run "$tare" report --json "$kind.tare"
 	check "$kind: exit 0" status_is 0
-	check "$kind: valid JSON, in UTF-8" python3 -c 'import json, sys; json.loads(open("out", "rb").read().decode("utf-8"))'
 	cp out "$kind.json"
 done
 run "$tare" report --json-schema
@@ -40,33 +39,41 @@ def check(value, rule, path):
             check(member, rule["items"], "%s[%d]" % (path, i))
 
 for name in sys.argv[2:]:
-    check(json.load(open(name)), schema, name)
+    check(json.loads(open(name, "rb").read().decode("utf-8")), schema, name)
 P
-check 'every report is what the schema says' python3 valid.py out ./*.json
+check 'every report is valid JSON in UTF-8, and what the schema says' python3 valid.py out ./*.json
 
-# holds SENTENCE KIND EXPRESSION: of the report `r`
-holds() {
-	check "$1" python3 -c "import json; r = json.load(open('$2.json')); assert $3, $3"
-}
-holds 'the verdict is the first line' parser 'r["verdict"].startswith("44.0\u00a0%\u00a0±\u00a01.0 running in Parser::parse")'
-holds 'the label has every fact' parser 'r["label"]["kept"] == 9998 and r["label"]["lost"] == 100'
-holds 'own shares add up to all' parser 'abs(sum(f["own"]["share"]["value"] for f in r["functions"]) - 1) < 1e-6'
-holds 'threads add up to all' parser 'sum(t["all"]["weight_ns"] for t in r["threads"]) == r["totals"]["sampled_ns"]'
-holds 'sampled and (unsampled) add up to the clock' parser \
-	'r["totals"]["sampled_ns"] + r["totals"]["unsampled_ns"] == r["totals"]["clock_ns"]'
-holds 'a slot names its function' parser 'r["functions"][r["slots"][0]["function"]]["name"] == "main"'
-holds 'a slot where nothing was kept says so' parser \
-	'r["slots"][1]["function"] is None and r["slots"][1]["function_reason"] == "nothing was kept here"'
-holds '64-bit integers are exact' parser 'r["label"]["started_wall_ns"] == 1764300000000000000'
-holds 'findings have ids' parser '[f["id"] for f in r["findings"]] == ["lost_samples", "unnamed_functions", "kernel_not_allowed"]'
-holds 'nothing stands out: an empty list' quiet 'r["findings"] == []'
-holds 'a name keeps its bytes' hostile '"\x1b[2J\x1b]0;owned\x07" in [f["name"] for f in r["functions"]]'
-holds 'NUL too' hostile '"class@anonymous\0/x.php:3\x240" in [f["name"] for f in r["functions"]]'
-holds 'bytes that are no UTF-8 are replaced and counted' hostile \
-	'"\ufffd" * 4 in [f["name"] for f in r["functions"]] and r["replaced_bytes"] == 4'
-holds 'what was not measured is null' empty \
-	'r["label"]["kernel_ns"] is None and r["label"]["kernel_ns_reason"] == "not measured" and r["price"]["value"] is None'
-holds 'an exit status that is not known is null' unfinished 'r["label"]["exit_status"] is None'
-holds 'a measured zero is 0' quiet 'r["label"]["lost"] == 0'
-holds 'too few samples are coarse' coarse 'r["functions"][0]["own"]["share"]["is_coarse"] is True'
+# KIND | SENTENCE | EXPRESSION, of the report `r`
+cat >facts <<'F'
+parser | the verdict is the first line | r["verdict"].startswith("44.0\u00a0%\u00a0±\u00a01.0 running in Parser::parse")
+parser | the label has every fact | r["label"]["kept"] == 9998 and r["label"]["lost"] == 100
+parser | own shares add up to all | abs(sum(f["own"]["share"]["value"] for f in r["functions"]) - 1) < 1e-6
+parser | threads add up to all | sum(t["all"]["weight_ns"] for t in r["threads"]) == r["totals"]["sampled_ns"]
+parser | sampled and (unsampled) add up to the clock | r["totals"]["sampled_ns"] + r["totals"]["unsampled_ns"] == r["totals"]["clock_ns"]
+parser | a slot names its function | r["functions"][r["slots"][0]["function"]]["name"] == "main"
+parser | a slot where nothing was kept says so | r["slots"][1]["function"] is None and r["slots"][1]["function_reason"] == "nothing was kept here"
+parser | 64-bit integers are exact | r["label"]["started_wall_ns"] == 1764300000000000000
+parser | findings have ids | [f["id"] for f in r["findings"]] == ["lost_samples", "unnamed_functions", "kernel_not_allowed"]
+quiet | nothing stands out: an empty list | r["findings"] == []
+hostile | a name keeps its bytes | "\x1b[2J\x1b]0;owned\x07" in [f["name"] for f in r["functions"]]
+hostile | NUL too | "class@anonymous\0/x.php:3\x240" in [f["name"] for f in r["functions"]]
+hostile | bytes that are no UTF-8 are replaced and counted | "\ufffd" * 4 in [f["name"] for f in r["functions"]] and r["replaced_bytes"] == 4
+empty | what was not measured is null | r["label"]["kernel_ns"] is None and r["label"]["kernel_ns_reason"] == "not measured" and r["price"]["value"] is None
+unfinished | an exit status that is not known is null | r["label"]["exit_status"] is None
+quiet | a measured zero is 0 | r["label"]["lost"] == 0
+coarse | too few samples are coarse | r["functions"][0]["own"]["share"]["is_coarse"] is True
+F
+cat >facts.py <<'P'
+import json
+
+for line in open("facts"):
+    kind, sentence, expression = line.rstrip("\n").split(" | ")
+    r = json.load(open(kind + ".json"))
+    print("%s %s" % ("ok" if eval(expression) is True else "fail", sentence))
+P
+python3 facts.py >answers 2>facts.err || fail 'the facts can be looked at' "$(cat facts.err)"
+check 'every fact was looked at' test "$(wc -l <answers)" -eq "$(wc -l <facts)"
+while read -r verdict sentence; do
+	"$verdict" "$sentence"
+done <answers
 end

@@ -87,6 +87,12 @@ static void cut(struct build *b)
 	build_context(b, "job/1/1 > main > [cut 900]", 6 * NS_PER_S, 600);
 }
 
+static void cut_copy(struct build *b)
+{
+	build_context(b, "job/1/1 > [cut] > walk", 6 * NS_PER_S, 600);
+	b->r.label.cut_stacks = 600;
+}
+
 static void unnamed(struct build *b)
 {
 	build_context(b, "job/1/1 > main > [libfoo.so+0x10]+libfoo.so", 4 * NS_PER_S, 400);
@@ -205,7 +211,9 @@ static const struct {
 	  "stop before their root. Most of it breaks in libz.so.1.",
 	  "how libz.so.1 is built" },
 	{ "under 5 % broken", little_broken, "", "", "" },
-	{ "over 5 % cut", cut, "cut_stacks", "5.7 % ± 0.4 of the time", "deep recursion" },
+	{ "over 5 % cut to make room", cut, "cut_stacks", "5.7 % ± 0.4 of the time", "--max-size" },
+	{ "over 5 % deeper than the copy", cut_copy, "cut_stacks", "deeper than the part",
+	  "deep recursion" },
 	{ "over 5 % without names, the module with most of it", unnamed, "unnamed_functions",
 	  "8.3 % ± 0.5 of the time is in functions without a symbol. Most of it is in libfoo.so.",
 	  "debug symbols of libfoo.so" },

@@ -230,7 +230,7 @@ static void a_narrow_terminal_goes_without_whiskers(void **state)
 	tables_open(&t);
 	paper_open(&p, 70, true);
 	table_functions(&p.screen, &t.report, false);
-	assert_non_null(strstr(paper_read(&p), "a_function_with_a_ra...  "));
+	assert_non_null(strstr(paper_read(&p), "a_function_with_a_rath..."));
 	assert_null(strchr(paper_read(&p), '='));
 }
 
