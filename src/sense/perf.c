@@ -102,8 +102,10 @@ static int open_events(struct sampler *s, struct err *err)
 	if (perf_follow_thread(s, (uint32_t)pid, (uint32_t)pid, NULL) == NULL)
 		return err_set(err, -ENOMEM, "cannot keep process %d: no memory", (int)pid);
 	error = perf_cover(s, &s->events);
-	if (error != 0)
+	if (error != 0) {
+		perf_events_close(&s->events); /* explaining needs a file or two itself */
 		return perf_explain_event(error, pid, err);
+	}
 	s->first_id = s->events.items[0].id;
 	if (!s->events.starts_at_exec)
 		perf_events_enable(&s->events);

@@ -47,7 +47,7 @@ static void every_thread_weighs_its_cpu_time(void **state)
 	watch_start(&w, argv);
 	watch_open(&w, 4 * NS_PER_MS, NULL, false);
 	watch_go(&w);
-	watch_run(&w, 8000);
+	watch_run(&w, 20000);
 	watch_end(&w);
 	assert_true(w.facts.is_over);
 	assert_false(w.facts.is_derived);
@@ -58,10 +58,102 @@ static void every_thread_weighs_its_cpu_time(void **state)
 	assert_true(w.weight_ns <= w.facts.clock_ns);
 }
 
+static void derived_weights_are_near_the_cpu_time(void **state)
+{
+	const char *argv[] = { busy, "threads", "4", "500", NULL };
+
+	(void)state;
+	watch_start(&w, argv);
+	watch_open(&w, 4 * NS_PER_MS, "read_inherit,kernel", false);
+	watch_go(&w);
+	watch_run(&w, 20000);
+	watch_end(&w);
+	assert_true(w.facts.is_over);
+	assert_true(w.facts.is_derived);
+	assert_threads_weigh_their_cpu_time(0.05);
+	assert_true(w.weight_ns <= w.facts.clock_ns);
+}
+
+/* Ticks in the kernel that we may not see must not be put on the next function in user mode. */
+static void withheld_kernel_time_has_a_path_of_its_own(void **state)
+{
+	const char *argv[] = { busy, "kernel", "500", NULL };
+	struct watch_thread *thread;
+
+	(void)state;
+	watch_start(&w, argv);
+	watch_open(&w, NS_PER_MS, "kernel", false);
+	watch_go(&w);
+	watch_run(&w, 20000);
+	watch_end(&w);
+	assert_string_equal(w.facts.kernel_stacks, "switched off");
+	thread = watch_thread(&w, (uint32_t)w.pid);
+	print_message("[kernel] %.3f of %.3f s\n", (double)thread->kernel_ns / 1e9,
+		      (double)thread->cpu_ns / 1e9);
+	/* Nearly all of it is read(2); what was never followed by a tick in user mode stays unsampled. */
+	assert_true(thread->kernel_ns >= w.weight_ns / 2);
+	assert_true(w.weight_ns <= w.facts.clock_ns);
+	assert_near_one("clock by CPU time", ratio(w.facts.clock_ns, thread->cpu_ns), 0.02);
+}
+
+static void kernel_ticks_have_kernel_frames_where_allowed(void **state)
+{
+	const char *argv[] = { busy, "kernel", "300", NULL };
+
+	(void)state;
+	watch_start(&w, argv);
+	watch_open(&w, NS_PER_MS, NULL, false);
+	watch_go(&w);
+	watch_run(&w, 20000);
+	watch_end(&w);
+	if (w.facts.kernel_stacks[0] != '\0') {
+		print_message("kernel stacks: %s\n", w.facts.kernel_stacks);
+		skip();
+	}
+	assert_true(w.kernel_frames > w.ticks / 2);
+	assert_near_one("weight by CPU time", ratio(w.weight_ns, watch_cpu_ns(&w)), 0.03);
+}
+
+static void ticks_nobody_wants_still_weigh(void **state)
+{
+	const char *argv[] = { busy, "threads", "2", "200", NULL };
+
+	(void)state;
+	watch_start(&w, argv);
+	w.skips_stacks = true;
+	watch_open(&w, NS_PER_MS, NULL, false);
+	watch_go(&w);
+	watch_run(&w, 20000);
+	watch_end(&w);
+	assert_int_equal(w.whole, 0);
+	assert_near_one("all weight by CPU time", ratio(w.weight_ns, watch_cpu_ns(&w)), 0.02);
+}
+
+static void native_stacks_reach_their_end(void **state)
+{
+	const char *argv[] = { busy, "threads", "2", "300", NULL };
+
+	(void)state;
+	watch_start(&w, argv);
+	watch_open(&w, 2 * NS_PER_MS, NULL, false);
+	watch_go(&w);
+	watch_run(&w, 20000);
+	watch_end(&w);
+	print_message("%llu of %llu ticks whole\n", (unsigned long long)w.whole,
+		      (unsigned long long)w.ticks);
+	assert_true(w.whole * 100 >= w.ticks * 99);
+	assert_true(w.depth_max >= 4);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_thread_weighs_its_cpu_time),
+		cmocka_unit_test(derived_weights_are_near_the_cpu_time),
+		cmocka_unit_test(withheld_kernel_time_has_a_path_of_its_own),
+		cmocka_unit_test(kernel_ticks_have_kernel_frames_where_allowed),
+		cmocka_unit_test(ticks_nobody_wants_still_weigh),
+		cmocka_unit_test(native_stacks_reach_their_end),
 	};
 
 	busy = argc > 1 ? argv[1] : "busy";

@@ -63,10 +63,13 @@ static void take(void *owner, const struct tick *tick, const struct frame *path,
 	thread->ticks++;
 	memcpy(thread->comm, path[0].name.bytes, path[0].name.len);
 	thread->comm[path[0].name.len] = '\0';
+	if (thread->ticks == 1)
+		memcpy(thread->first_comm, thread->comm, sizeof(thread->comm));
 	if (depth == 2 && path[1].kind == FRAME_MARKER && path[1].name.len == 8 &&
 	    memcmp(path[1].name.bytes, "[kernel]", 8) == 0)
 		thread->kernel_ns += tick->weight_ns;
 	w->whole += end == STACK_WHOLE;
+	w->kernel_frames += path[depth - 1].kind == FRAME_KERNEL;
 	if (depth > w->depth_max)
 		w->depth_max = depth;
 }
@@ -82,9 +85,42 @@ static void life(void *owner, const struct life *event)
 	((struct watch *)owner)->life[event->kind]++;
 }
 
-void watch_start(struct watch *w, const char *const argv[])
+static void listen_to(struct watch *w)
 {
-	int in[2], out[2];
+	ssize_t len;
+
+	while (w->said_len + 1 < sizeof(w->said) &&
+	       (len = read(w->from, w->said + w->said_len, sizeof(w->said) - 1 - w->said_len)) > 0)
+		w->said_len += (size_t)len;
+}
+
+void watch_hear(struct watch *w, const char *text)
+{
+	struct pollfd from = { .fd = w->from, .events = POLLIN };
+
+	for (int i = 0; i < 200 && strstr(w->said, text) == NULL; i++) {
+		poll(&from, 1, 50);
+		listen_to(w);
+	}
+	assert_non_null(strstr(w->said, text));
+}
+
+static _Noreturn void run_target(int in, int out, int gate, const char *const argv[])
+{
+	char none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	dup2(in, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	if (gate >= 0 && read(gate, &none, 1) != 0)
+		_exit(126);
+	execv(argv[0], (char *const *)argv);
+	_exit(127);
+}
+
+static void start(struct watch *w, const char *const argv[], bool is_waiting)
+{
+	int in[2], out[2], gate[2] = { -1, -1 };
 
 	memset(w, 0, sizeof(*w));
 	w->sink = (struct sampler_sink){
@@ -92,22 +128,38 @@ void watch_start(struct watch *w, const char *const argv[])
 	};
 	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	if (is_waiting)
+		assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
 	w->pid = fork();
 	assert_true(w->pid >= 0);
 	if (w->pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		dup2(in[0], STDIN_FILENO);
-		dup2(out[1], STDOUT_FILENO);
-		if (argv == NULL)
-			pause();
-		execv(argv[0], (char *const *)argv);
-		_exit(127);
+		close(gate[1]);
+		run_target(in[0], out[1], gate[0], argv);
 	}
+	close(gate[0]);
 	close(in[0]);
 	close(out[1]);
+	w->gate = gate[1];
 	w->to = in[1];
 	w->from = out[0];
 	fcntl(w->from, F_SETFL, O_NONBLOCK);
+}
+
+void watch_start(struct watch *w, const char *const argv[])
+{
+	start(w, argv, false);
+	watch_hear(w, "here\n"); /* its own exec is over */
+}
+
+void watch_start_waiting(struct watch *w, const char *const argv[])
+{
+	start(w, argv, true);
+}
+
+void watch_let_exec(struct watch *w)
+{
+	close(w->gate);
+	w->gate = -1;
 }
 
 void watch_open(struct watch *w, uint64_t period_ns, const char *switched_off, bool starts_at_exec)
@@ -133,15 +185,6 @@ void watch_open(struct watch *w, uint64_t period_ns, const char *switched_off, b
 void watch_go(struct watch *w)
 {
 	assert_int_equal(write(w->to, "x", 1), 1);
-}
-
-static void listen_to(struct watch *w)
-{
-	ssize_t len;
-
-	while (w->said_len + 1 < sizeof(w->said) &&
-	       (len = read(w->from, w->said + w->said_len, sizeof(w->said) - 1 - w->said_len)) > 0)
-		w->said_len += (size_t)len;
 }
 
 void watch_run(struct watch *w, unsigned int ms)

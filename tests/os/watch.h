@@ -15,12 +15,13 @@ struct watch_thread {
 	uint32_t pid, tid;
 	uint64_t weight_ns, ticks, kernel_ns;
 	uint64_t cpu_ns; /* what the thread itself printed; 0: nothing */
-	char comm[16];
+	char first_comm[16], comm[16];
 };
 
 struct watch {
 	pid_t pid;
 	int to, from; /* the target's stdin and stdout */
+	int gate;     /* closing it lets a waiting target execute; -1: none */
 	struct sampler *sampler;
 	struct sampler_sink sink;
 	struct sampler_facts facts; /* at the end */
@@ -29,13 +30,22 @@ struct watch {
 	uint64_t weight_ns, ticks, last_ns, lost;
 	uint64_t life[4]; /* by enum life_kind */
 	bool skips_stacks, went_back;
-	uint64_t whole, depth_max;
+	uint64_t whole, depth_max, kernel_frames; /* paths that are whole; that end in the kernel */
 	char said[65536];
 	size_t said_len;
 };
 
 /* Starts a program (argv ends with NULL) with pipes for stdin and stdout. */
 void watch_start(struct watch *w, const char *const argv[]);
+
+/* The same, but the process waits before its exec, as `record -- CMD` has it. */
+void watch_start_waiting(struct watch *w, const char *const argv[]);
+
+/* Lets it execute. */
+void watch_let_exec(struct watch *w);
+
+/* Waits until the target has said `text`. */
+void watch_hear(struct watch *w, const char *text);
 
 /* Opens the engine on it. Skips the test, with the reason, where the kernel refuses perf events altogether. */
 void watch_open(struct watch *w, uint64_t period_ns, const char *switched_off, bool starts_at_exec);

@@ -1,8 +1,9 @@
 /* busy.c - a target whose CPU time is known: it spins by its own threads' clocks and prints what each took.
  *   busy threads N MS      N threads at a time, MS each
- *   busy crowd N MS        N threads, all there before the byte comes, then MS each
+ *   busy crowd N MS        N threads, all there before the byte comes, then MS each, one after the other
  *   busy late N MS         spins MS, then N threads of MS each are made
  *   busy forks N MS        N children, one after the other
+ *   busy orphan MS         ends at once; its child spins on for MS
  *   busy kernel MS         reads zeros: nearly all in the kernel
  *   busy exec MS PROGRAM   spins MS as "before", then executes PROGRAM (busy itself, "threads 1 MS")
  * Begins when a byte arrives on stdin; ends each line "TID NS". */
@@ -22,6 +23,7 @@
 
 static uint64_t budget_ns;
 static pthread_barrier_t gate;
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 static uint64_t cpu_ns(void)
 {
@@ -38,14 +40,19 @@ static void spin(uint64_t ns)
 			;
 }
 
+static void say(const char *text)
+{
+	if (write(STDOUT_FILENO, text, strlen(text)) != (ssize_t)strlen(text))
+		_exit(3);
+}
+
 static void tell(void)
 {
 	char line[64];
-	int len = snprintf(line, sizeof(line), "%ld %llu\n", syscall(SYS_gettid),
-			   (unsigned long long)cpu_ns());
 
-	if (write(STDOUT_FILENO, line, (size_t)len) != len)
-		_exit(3);
+	snprintf(line, sizeof(line), "%ld %llu\n", syscall(SYS_gettid),
+		 (unsigned long long)cpu_ns());
+	say(line);
 }
 
 static void wait_for_byte(void)
@@ -58,10 +65,14 @@ static void wait_for_byte(void)
 
 static void *run(void *is_gated)
 {
-	if (is_gated != NULL)
+	if (is_gated != NULL) {
 		pthread_barrier_wait(&gate);
+		pthread_mutex_lock(&turn);
+	}
 	spin(budget_ns);
 	tell();
+	if (is_gated != NULL)
+		pthread_mutex_unlock(&turn);
 	return NULL;
 }
 
@@ -76,8 +87,7 @@ static void make_threads(int count, int is_gated)
 		if (pthread_create(&threads[i], &attr, run, is_gated ? &gate : NULL) != 0)
 			_exit(3);
 	if (is_gated) {
-		if (write(STDOUT_FILENO, "ready\n", 6) != 6)
-			_exit(3);
+		say("ready\n");
 		wait_for_byte();
 		pthread_barrier_wait(&gate);
 	}
@@ -120,6 +130,7 @@ int main(int argc, char **argv)
 	budget_ns = (uint64_t)strtol(ms, NULL, 10) * 1000000u;
 	if (count > CROWD_MAX)
 		return 2;
+	say("here\n"); /* what comes before is not the test's */
 	if (strcmp(kind, "crowd") == 0) {
 		pthread_barrier_init(&gate, NULL, (unsigned int)count + 1);
 		make_threads(count, 1);
@@ -135,6 +146,9 @@ int main(int argc, char **argv)
 		make_threads(count, 0);
 	} else if (strcmp(kind, "forks") == 0) {
 		fork_children(count);
+	} else if (strcmp(kind, "orphan") == 0) {
+		if (fork() == 0)
+			spin(budget_ns);
 	} else if (strcmp(kind, "kernel") == 0) {
 		read_zeros();
 	} else if (strcmp(kind, "exec") == 0) {

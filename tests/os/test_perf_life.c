@@ -1,0 +1,204 @@
+/* test_perf_life.c - threads, forks, execs and ends, as engine `perf` follows them. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "watch.h"
+
+static const char *busy; /* the target program */
+static struct watch w;
+
+static void assert_share(uint64_t part, uint64_t whole, unsigned int least_percent)
+{
+	print_message("%.3f s of %.3f s\n", (double)part / 1e9, (double)whole / 1e9);
+	assert_true(part * 100 >= whole * least_percent);
+	assert_true(part * 100 <= whole * 103);
+}
+
+static void forked_children_are_followed_by_name(void **state)
+{
+	const char *argv[] = { busy, "forks", "3", "150", NULL };
+	unsigned int children = 0;
+
+	(void)state;
+	watch_start(&w, argv);
+	watch_open(&w, 2 * NS_PER_MS, NULL, false);
+	watch_go(&w);
+	watch_run(&w, 20000);
+	watch_end(&w);
+	assert_true(w.facts.is_over);
+	assert_int_equal(w.facts.processes, 4);
+	assert_int_equal(w.life[LIFE_FORK], 3);
+	assert_int_equal(w.life[LIFE_EXIT], 4);
+	for (size_t i = 0; i < w.thread_count; i++) {
+		if (strcmp(w.threads[i].comm, "busy-child") != 0)
+			continue;
+		children++;
+		assert_int_equal(w.threads[i].pid, w.threads[i].tid);
+		assert_share(w.threads[i].weight_ns, w.threads[i].cpu_ns, 95);
+	}
+	assert_int_equal(children, 3);
+}
+
+static void an_exec_gives_the_thread_a_new_name(void **state)
+{
+	const char *argv[] = { busy, "exec", "150", busy, NULL };
+	struct watch_thread *thread;
+
+	(void)state;
+	watch_start(&w, argv);
+	watch_open(&w, 2 * NS_PER_MS, NULL, false);
+	watch_go(&w);
+	watch_run(&w, 20000);
+	watch_end(&w);
+	assert_true(w.facts.is_over);
+	assert_int_equal(w.life[LIFE_EXEC], 1);
+	assert_int_equal(w.life[LIFE_THREAD], 1); /* the one that the new program makes */
+	thread = watch_thread(&w, (uint32_t)w.pid);
+	assert_string_equal(thread->first_comm, "before");
+	assert_true(w.whole * 100 >= w.ticks * 95); /* the new program's maps are known */
+	assert_share(w.weight_ns, w.facts.clock_ns, 95);
+}
+
+static void a_program_that_waits_for_us_is_watched_from_its_exec(void **state)
+{
+	const char *argv[] = { busy, "threads", "1", "200", NULL };
+
+	(void)state;
+	watch_start_waiting(&w, argv);
+	watch_open(&w, 2 * NS_PER_MS, NULL, true);
+	watch_let_exec(&w);
+	watch_go(&w);
+	watch_run(&w, 20000);
+	watch_end(&w);
+	assert_true(w.facts.is_over);
+	assert_int_equal(w.life[LIFE_EXEC], 1);
+	assert_share(w.weight_ns, watch_cpu_ns(&w), 95);
+	for (size_t i = 0; i < w.thread_count; i++)
+		if (w.threads[i].ticks > 0)
+			assert_string_equal(w.threads[i].comm, "busy");
+}
+
+static void a_late_attach_sees_all_of_200_threads(void **state)
+{
+	const char *argv[] = { busy, "crowd", "200", "8", NULL };
+	unsigned int seen = 0;
+
+	(void)state;
+	watch_start(&w, argv);
+	watch_hear(&w, "ready\n");
+	watch_open(&w, NS_PER_MS, NULL, false);
+	sampler_perf.facts(w.sampler, &w.facts);
+	assert_int_equal(w.facts.threads, 201);
+	watch_go(&w);
+	watch_run(&w, 12000);
+	watch_end(&w);
+	assert_true(w.facts.is_over);
+	for (size_t i = 0; i < w.thread_count; i++)
+		seen += w.threads[i].ticks > 0;
+	print_message("%u threads ticked, %llu lost\n", seen,
+		      (unsigned long long)w.facts.lost_count);
+	assert_true(seen >= 195);
+	assert_int_equal(w.facts.threads, 201);
+	assert_share(w.weight_ns, watch_cpu_ns(&w), 80); /* 8 ms each: the tails are long */
+	assert_true(w.weight_ns <= w.facts.clock_ns);
+}
+
+static void children_that_outlive_their_parent_keep_it_going(void **state)
+{
+	const char *argv[] = { busy, "orphan", "200", NULL };
+
+	(void)state;
+	watch_start(&w, argv);
+	watch_open(&w, 2 * NS_PER_MS, NULL, false);
+	watch_go(&w);
+	watch_run(&w, 20000);
+	watch_end(&w);
+	assert_true(w.facts.is_over);
+	assert_true(w.weight_ns >= 180 * NS_PER_MS);
+	assert_int_equal(w.life[LIFE_EXIT], 2);
+}
+
+static void a_target_that_dies_at_once_is_no_error(void **state)
+{
+	const char *argv[] = { "/bin/true", NULL };
+
+	(void)state;
+	watch_start_waiting(&w, argv);
+	watch_open(&w, 10 * NS_PER_MS, NULL, true);
+	watch_let_exec(&w);
+	watch_run(&w, 4000);
+	watch_end(&w);
+	assert_true(w.facts.is_over);
+	assert_true(w.facts.clock_ns > 0);
+	assert_true(w.weight_ns <= w.facts.clock_ns);
+}
+
+static void a_target_that_never_executes_is_over_when_it_ends(void **state)
+{
+	const char *argv[] = { "/nowhere/at/all", NULL };
+
+	(void)state;
+	watch_start_waiting(&w, argv);
+	watch_open(&w, 10 * NS_PER_MS, NULL, true);
+	watch_let_exec(&w);
+	watch_run(&w, 4000);
+	watch_end(&w);
+	assert_true(w.facts.is_over);
+	assert_int_equal(w.ticks, 0);
+}
+
+static void an_unknown_pid_is_told_in_three_lines(void **state)
+{
+	struct sampler_settings settings = { .pid = 0x3fffff, .period_ns = NS_PER_MS };
+	struct sampler *sampler = NULL;
+	struct err err = ERR_EMPTY;
+
+	(void)state;
+	assert_int_equal(sampler_perf.open(&settings, &sampler, &err), -ESRCH);
+	assert_null(sampler);
+	assert_string_equal(err.msg, "cannot sample process 4194303: there is no such process");
+	assert_true(err.works[0] != '\0' && err.mend[0] != '\0');
+}
+
+static void a_zombie_is_told_as_ended(void **state)
+{
+	struct sampler_settings settings = { .period_ns = NS_PER_MS };
+	struct sampler *sampler = NULL;
+	struct err err = ERR_EMPTY;
+	siginfo_t ended;
+
+	(void)state;
+	settings.pid = fork();
+	if (settings.pid == 0)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)settings.pid, &ended, WEXITED | WNOWAIT), 0);
+	assert_int_equal(sampler_perf.open(&settings, &sampler, &err), -ESRCH);
+	assert_null(sampler);
+	waitpid(settings.pid, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(forked_children_are_followed_by_name),
+		cmocka_unit_test(an_exec_gives_the_thread_a_new_name),
+		cmocka_unit_test(a_program_that_waits_for_us_is_watched_from_its_exec),
+		cmocka_unit_test(a_late_attach_sees_all_of_200_threads),
+		cmocka_unit_test(children_that_outlive_their_parent_keep_it_going),
+		cmocka_unit_test(a_target_that_dies_at_once_is_no_error),
+		cmocka_unit_test(a_target_that_never_executes_is_over_when_it_ends),
+		cmocka_unit_test(an_unknown_pid_is_told_in_three_lines),
+		cmocka_unit_test(a_zombie_is_told_as_ended),
+	};
+
+	busy = argc > 1 ? argv[1] : "busy";
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
