@@ -94,7 +94,7 @@ static enum verdict sample_own_program(void)
 	watch_run(&w, 10000);
 	watch_end(&w);
 	printf("%llu ticks, %.3f of the CPU time, kernel stacks: %s\n", (unsigned long long)w.ticks,
-	       (double)w.weight_ns / (double)watch_cpu_ns(&w), w.facts.kernel_stacks);
+	       (double)w.weight_ns / (double)watch_cpu_ns(&w), w.kernel_stacks);
 	return w.facts.is_over && w.weight_ns * 100 >= watch_cpu_ns(&w) * 96 &&
 			       w.weight_ns * 100 <= watch_cpu_ns(&w) * 102
 		       ? GOOD

@@ -86,7 +86,7 @@ static void withheld_kernel_time_has_a_path_of_its_own(void **state)
 	watch_go(&w);
 	watch_run(&w, 20000);
 	watch_end(&w);
-	assert_string_equal(w.facts.kernel_stacks, "switched off");
+	assert_string_equal(w.kernel_stacks, "switched off");
 	thread = watch_thread(&w, (uint32_t)w.pid);
 	print_message("[kernel] %.3f of %.3f s\n", (double)thread->kernel_ns / 1e9,
 		      (double)thread->cpu_ns / 1e9);
@@ -106,8 +106,8 @@ static void kernel_ticks_have_kernel_frames_where_allowed(void **state)
 	watch_go(&w);
 	watch_run(&w, 20000);
 	watch_end(&w);
-	if (w.facts.kernel_stacks[0] != '\0') {
-		print_message("kernel stacks: %s\n", w.facts.kernel_stacks);
+	if (w.kernel_stacks[0] != '\0') {
+		print_message("kernel stacks: %s\n", w.kernel_stacks);
 		skip();
 	}
 	assert_true(w.kernel_frames > w.ticks / 2);

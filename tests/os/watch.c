@@ -221,6 +221,7 @@ static void read_said(struct watch *w)
 void watch_end(struct watch *w)
 {
 	sampler_perf.facts(w->sampler, &w->facts);
+	snprintf(w->kernel_stacks, sizeof(w->kernel_stacks), "%s", w->facts.kernel_stacks);
 	sampler_perf.close(w->sampler);
 	listen_to(w);
 	close(w->to);

@@ -24,7 +24,8 @@ struct watch {
 	int gate;     /* closing it lets a waiting target execute; -1: none */
 	struct sampler *sampler;
 	struct sampler_sink sink;
-	struct sampler_facts facts; /* at the end */
+	struct sampler_facts facts; /* at the end; its strings are gone by then */
+	char kernel_stacks[128];    /* but for this one */
 	struct watch_thread threads[WATCH_THREADS];
 	size_t thread_count;
 	uint64_t weight_ns, ticks, last_ns, lost;
