@@ -145,6 +145,8 @@ static const struct {
 	  "std::map<" DOTS ">::find" },
 	{ "then the last part", STR_LITERAL("std::map<int, long>::find(int const&)"), 12,
 	  DOTS "find" },
+	{ "the last part keeps to its columns too", STR_LITERAL("alpha::preg_replace_callback"), 10,
+	  DOTS "preg_rep" DOTS },
 	{ "an arrow closes no bracket", STR_LITERAL("run<decltype(a->b)>::go"), 10,
 	  "run<" DOTS ">::go" },
 	{ "an operator that is a bracket is cut", STR_LITERAL("Version::operator<(Version)"), 12,
