@@ -33,7 +33,9 @@ int contexts_init(struct contexts *c, uint32_t capacity)
 
 void contexts_free(struct contexts *c, struct paths *p)
 {
-	for (uint32_t i = 0; c->used > 0 && i < c->capacity; i++) {
+	uint32_t count = c->entries != NULL && c->used > 0 ? c->capacity : 0;
+
+	for (uint32_t i = 0; i < count; i++) {
 		if (c->entries[i].node != PATHS_NONE)
 			paths_unref(p, c->entries[i].node);
 	}

@@ -137,13 +137,14 @@ static void reach(struct profile *p, uint64_t at_ns)
 		contexts_halve_batches(&p->contexts, p->batches);
 }
 
-/* Gives up the least: the two lightest contexts, or half of the timeline's detail (once a path). False: nothing
- * is left that should yield. */
+/* Gives up the least: the two lightest contexts, or half of the timeline's detail (once a path, and never below an
+ * eighth of it: deep paths alone must not take the time axis away). False: nothing is left that should yield. */
 static bool make_room(struct profile *p, bool *has_halved)
 {
 	if (p->contexts.used > p->limits.contexts / 8)
 		return contexts_merge_lightest(&p->contexts, p->paths, &p->rng);
-	if (*has_halved || p->timeline.used <= TIMELINE_MIN_SLOTS)
+	if (*has_halved || p->timeline.used <= TIMELINE_MIN_SLOTS ||
+	    p->timeline.used <= p->limits.slots / 4)
 		return false;
 	timeline_halve(&p->timeline, p->paths, &p->rng);
 	contexts_halve_batches(&p->contexts, p->batches);

@@ -1,6 +1,6 @@
 /* profile.h - one task's profile: which ticks are kept, the timeline, the contexts and their paths, in a fixed
  * arena. It joins keep, timeline, contexts and paths, and decides what yields when room runs out: contexts
- * merge, lightest first; below M/8 of them the timeline halves; still full, the path is cut at its deepest
+ * merge, lightest first; below M/8 of them the timeline halves (never below N/8 slots); still full, the path is cut at its deepest
  * stored ancestor and marked "[cut k]". Nothing weighed is ever lost from the sum. Pure, single-threaded. */
 #ifndef TARE_CORE_PROFILE_H
 #define TARE_CORE_PROFILE_H

@@ -22,7 +22,9 @@ int timeline_init(struct timeline *t, uint32_t count, uint64_t base_ns)
 
 void timeline_free(struct timeline *t, struct paths *p)
 {
-	for (uint32_t i = 0; i < t->used; i++) {
+	uint32_t used = t->slots == NULL ? 0 : t->used;
+
+	for (uint32_t i = 0; i < used; i++) {
 		if (t->slots[i].node != PATHS_NONE)
 			paths_unref(p, t->slots[i].node);
 	}

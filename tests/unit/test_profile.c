@@ -342,12 +342,12 @@ static void shares_of_30(const struct stage *s, double out[2])
 		if (c->entries[i].node == PATHS_NONE)
 			continue;
 		name_of(s, c->entries[i].node, name, sizeof(name));
-		if (atoi(name + 1) < 30)
+		if (strtoul(name + 1, NULL, 10) < 30)
 			out[0] += (double)weight_of(&c->entries[i]) / (double)s->given_ns;
 	}
 	for (uint32_t i = 0; i < t->used; i++) {
 		name_of(s, t->slots[i].node, name, sizeof(name));
-		if (atoi(name + 1) < 30)
+		if (strtoul(name + 1, NULL, 10) < 30)
 			out[1] += (double)sum_of(t->slots[i].weight_ns) / (double)s->given_ns;
 	}
 }

@@ -15,6 +15,7 @@
 /* The program is linked with --wrap for these: it counts, and can make the n-th one fail. */
 static long allocations, fails_at = -1;
 
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's --wrap asks for these names */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_reallocarray(void *old, size_t count, size_t size);
@@ -36,6 +37,7 @@ void *__wrap_reallocarray(void *old, size_t count, size_t size)
 {
 	return allocations++ == fails_at ? NULL : __real_reallocarray(old, count, size);
 }
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 static void no_memory_is_said_and_leaks_nothing(void **state)
 {

@@ -171,6 +171,35 @@ static void the_timeline_halves_once_a_path(void **state)
 	profile_close(s.profile);
 }
 
+/* Paths of 40 frames, all different, in an arena for six of them. */
+static void deep_paths_leave_an_eighth_of_the_timeline(void **state)
+{
+	struct profile_settings settings = roomy(25);
+	const struct timeline *t;
+	struct frame path[40];
+	char names[40][8];
+	struct stage s;
+
+	(void)state;
+	settings.limits = (struct profile_limits){ 256, 64, { 256, 256, 65536 } };
+	stage_open(&s, &settings);
+	t = profile_timeline(s.profile);
+	for (uint32_t n = 0; n < 256; n++) {
+		struct tick tick = { .at_ns = (n + 1) * BASE_NS, .weight_ns = BASE_NS };
+
+		tick.from_ns = tick.at_ns;
+		for (uint32_t i = 0; i < ARRAY_LEN(path); i++) {
+			snprintf(names[i], sizeof(names[i]), "%u.%u", n % 100, i);
+			path[i] = made_frame(names[i], strlen(names[i]));
+		}
+		give(&s, &tick, path, ARRAY_LEN(path));
+		assert_true(t->used >= 32 || n < 32);
+	}
+	assert_true(t->halvings > 0);
+	assert_whole(&s);
+	profile_close(s.profile);
+}
+
 static void contexts_yield_no_further_than_is_needed(void **state)
 {
 	struct profile_settings settings = roomy(21);
@@ -292,6 +321,7 @@ int main(void)
 		cmocka_unit_test(a_path_without_room_is_cut_at_its_deepest_stored_ancestor),
 		cmocka_unit_test(nothing_yields_to_a_path_of_over_half_the_arena),
 		cmocka_unit_test(the_timeline_halves_once_a_path),
+		cmocka_unit_test(deep_paths_leave_an_eighth_of_the_timeline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
