@@ -25,8 +25,7 @@ static void elf_free(Elf **elf)
 	*elf = NULL;
 }
 
-/* Checks the header by hand before libelf believes what it says. */
-static int check_header(int fd)
+int elffile_check(int fd)
 {
 	Elf64_Ehdr h;
 	struct stat st;
@@ -46,17 +45,15 @@ static int check_header(int fd)
 	if (h.e_shoff != 0 && (h.e_shnum == 0 || h.e_shnum > MAX_SECTIONS ||
 			       h.e_shentsize != sizeof(Elf64_Shdr) || h.e_shstrndx >= h.e_shnum))
 		return -ENOEXEC;
-	return 0;
+	return elf_version(EV_CURRENT) != EV_NONE ? 0 : -ENOEXEC;
 }
 
 static int open_elf(int fd, Elf **out)
 {
-	int rc = check_header(fd);
+	int rc = elffile_check(fd);
 
 	if (rc < 0)
 		return rc;
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return -ENOEXEC;
 	*out = elf_begin(fd, ELF_C_READ, NULL);
 	if (*out == NULL || elf_kind(*out) != ELF_K_ELF) {
 		elf_free(out);

@@ -8,6 +8,9 @@
 
 #define ELFFILE_MAX_BYTES (UINT64_C(4) << 30)
 
+/* Checks the header of the file, before any library believes what it says. Errors as below. */
+int elffile_check(int fd);
+
 /* Reads segments, build-id, rows, functions and symbols. `fd` is a regular file, borrowed; its offset is not used.
  * What is malformed is left out: a file with a bad .eh_frame still has its symbols. -ENOEXEC: not an executable or
  * shared library for x86-64; -EFBIG; -ENOMEM. `out` is untouched on failure; free it with tables_free(). */

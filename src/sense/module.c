@@ -17,8 +17,10 @@
 #include "sense/demangle.h"
 #include "sense/elffile.h"
 #include "sense/grow.h"
+#include "sense/sources.h"
 
-#define MAX_FILES (4 * MODULES_MAX)
+#define MAX_FILES      (4 * MODULES_MAX)
+#define MAX_WITH_LINES 64u /* each holds a descriptor */
 
 struct module {
 	struct tables tables;
@@ -26,6 +28,7 @@ struct module {
 	uint64_t file_bytes;
 	size_t bytes;
 	uint32_t holders;
+	struct sources sources;
 	const struct frame **frame_of; /* by symbol, then by function, then the nameless rest */
 };
 
@@ -41,7 +44,8 @@ struct modules {
 	size_t count, room;
 	struct seen_file *files;
 	size_t file_count, file_room;
-	size_t bytes;
+	size_t bytes, with_lines;
+	uint64_t lines_ns;
 	struct module *vdso;
 	bool is_vdso_read;
 };
@@ -71,8 +75,14 @@ void module_drop(struct module *m)
 static void module_free(struct module *m)
 {
 	tables_free(&m->tables);
+	sources_free(&m->sources);
 	free(m->frame_of);
 	free(m);
+}
+
+uint64_t modules_lines_ns(const struct modules *m)
+{
+	return m->lines_ns;
 }
 
 int modules_open(struct naming *names, struct modules **out)
@@ -108,6 +118,7 @@ static void evict(struct modules *m, size_t at)
 			m->files[kept++] = m->files[i];
 	m->file_count = kept;
 	m->bytes -= gone->bytes;
+	m->with_lines -= gone->tables.has_lines && m->with_lines > 0;
 	memmove(&m->items[at], &m->items[at + 1], (m->count - at - 1) * sizeof(struct module *));
 	m->count--;
 	module_free(gone);
@@ -148,6 +159,8 @@ static struct module *add(struct modules *m, struct tables *t, struct str path, 
 	struct str name = base_name(path);
 	void *items;
 
+	if (module != NULL)
+		module->sources = SOURCES_EMPTY;
 	if (module != NULL)
 		module->frame_of = calloc(slots, sizeof(*module->frame_of));
 	if (module == NULL || module->frame_of == NULL || !make_room(m, bytes, out_freed)) {
@@ -203,6 +216,10 @@ static struct module *read_new(struct modules *m, int fd, struct str path, uint6
 	if (!t.has_symtab)
 		debugfile_add(&t, path);
 	module = add(m, &t, path, bytes, out_freed);
+	if (module != NULL && module->tables.has_lines && m->with_lines < MAX_WITH_LINES) {
+		sources_open(&module->sources, fd);
+		m->with_lines++;
+	}
 	malloc_trim(0); /* what was read of the file is many times the tables */
 	return module;
 }
@@ -280,13 +297,14 @@ struct module *modules_vdso(struct modules *m)
 	return m->vdso;
 }
 
-static const struct frame *name_symbol(struct modules *m, const struct module *module,
+static const struct frame *name_symbol(struct modules *m, struct module *module,
 				       const struct symbol *symbol)
 {
 	static const char plt[] = "@plt";
 	char text[DEMANGLE_MAX_OUT + sizeof(plt)];
 	const char *mangled = module->tables.names + symbol->name;
 	struct frame frame = { .kind = FRAME_NATIVE, .module = module->name };
+	struct source_place place;
 	size_t len = demangle(mangled, symbol->name_len, text);
 
 	if (len == 0) {
@@ -298,6 +316,9 @@ static const struct frame *name_symbol(struct modules *m, const struct module *m
 		len += sizeof(plt) - 1;
 	}
 	frame.name = (struct str){ text, (uint32_t)len };
+	place = sources_find(&module->sources, &module->tables, symbol, m->names);
+	frame.file = place.file;
+	frame.line = place.line;
 	return naming_frame(m->names, &frame);
 }
 

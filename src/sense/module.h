@@ -43,6 +43,9 @@ struct module *modules_get(struct modules *m, int fd, struct str path, bool *out
 /* The vdso, read from our own memory: the same for every process of this kernel. Held once more; may be NULL. */
 struct module *modules_vdso(struct modules *m);
 
+/* CPU time that finding lines in debug information took so far. */
+uint64_t modules_lines_ns(const struct modules *m);
+
 /* The frame of the code at `pc`. Sets *out_is_named to false when only its address is known. */
 const struct frame *module_frame(struct modules *m, struct module *module, uint32_t pc,
 				 bool *out_is_named);

@@ -350,7 +350,7 @@ size_t spaces_walk(struct spaces *s, pid_t pid, const struct stack_copy *copy, s
 
 uint64_t spaces_table_ns(const struct spaces *s)
 {
-	return s->table_ns;
+	return s->table_ns + modules_lines_ns(s->modules);
 }
 
 uint64_t spaces_unnamed(const struct spaces *s)

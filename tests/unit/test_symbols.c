@@ -150,6 +150,21 @@ static void a_debug_file_by_link_is_believed_when_its_checksum_is_right(void **s
 	module_drop(linked);
 }
 
+static void functions_know_where_their_source_is(void **state)
+{
+	struct module *m = read_module("libnames.so");
+	bool is_named;
+	const struct frame *f =
+		module_frame(modules, m, start_of(module_tables(m), "hidden"), &is_named);
+
+	(void)state;
+	assert_true(f->line > 0);
+	assert_true(f->file.len > 7);
+	assert_memory_equal(f->file.bytes + f->file.len - 7, "names.c", 7);
+	assert_int_equal(f->line, 1234); /* as the #line there says */
+	module_drop(m);
+}
+
 static void one_build_is_read_once_wherever_it_lies(void **state)
 {
 	struct module *a = read_module("libnames.so"), *b = read_module("libnames.so");
@@ -232,6 +247,7 @@ int main(void)
 		cmocka_unit_test(mangled_names_are_shown_as_written),
 		cmocka_unit_test(what_has_no_symbol_is_named_by_its_start_never_by_a_neighbour),
 		cmocka_unit_test(a_debug_file_by_link_is_believed_when_its_checksum_is_right),
+		cmocka_unit_test(functions_know_where_their_source_is),
 		cmocka_unit_test(one_build_is_read_once_wherever_it_lies),
 		cmocka_unit_test(a_name_that_grows_without_end_is_cut),
 		cmocka_unit_test(names_of_the_kernel_come_with_their_module),

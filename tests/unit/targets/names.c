@@ -37,7 +37,8 @@ KEPT int rust_new(int n)
 	return n + 7;
 }
 
-/* No symbol once it is stripped. */
+/* No symbol once it is stripped; said to be on line 1234. */
+#line 1234
 static __attribute__((noinline)) int hidden(int n)
 {
 	return plain(n) * n;
