@@ -103,8 +103,9 @@ int sqlite_wait_for_others(void *writer, int tries);
 /* Takes the room that -wal may need, when it is there. 0, -ENOSPC and the like; nothing on file systems that cannot. */
 int sqlite_reserve_wal(struct sqlite_writer *w);
 
-/* A recording opened for reading: hostile until it is checked. `has_wal`: it was read through -wal. */
-int sqlite_open_hostile(const char *path, sqlite3 **out, bool *out_has_wal, struct err *err);
+/* A recording opened for reading: hostile until it is checked. *out_is_shared: with SQLite's locks, since somebody may
+ * be writing it; else without. */
+int sqlite_open_hostile(const char *path, sqlite3 **out, bool *out_is_shared, struct err *err);
 
 /* Begins the one transaction and checks that this is a recording of a version we know, table by table. */
 int sqlite_check_identity(sqlite3 *db, const char *path, struct err *err);

@@ -234,8 +234,8 @@ static int load_once(const char *path, struct recording *out, bool *out_is_stale
 	SCOPED(load_free) struct load l = { .path = path };
 	struct timespec before = { 0 }, after = { 0 };
 	uint64_t bytes = file_bytes(path, &before);
-	bool has_wal = false;
-	int rc = sqlite_open_hostile(path, &l.db, &has_wal, err);
+	bool is_shared = false;
+	int rc = sqlite_open_hostile(path, &l.db, &is_shared, err);
 
 	*out_is_stale = false;
 	if (rc != 0)
@@ -252,7 +252,7 @@ static int load_once(const char *path, struct recording *out, bool *out_is_stale
 	sqlite_close_scoped(&l.db);
 	bytes = file_bytes(path, &after);
 	*out_is_stale =
-		!has_wal && (before.tv_sec != after.tv_sec || before.tv_nsec != after.tv_nsec);
+		!is_shared && (before.tv_sec != after.tv_sec || before.tv_nsec != after.tv_nsec);
 	if (rc == 0) {
 		settle(&l);
 		rc = check_recording(&l.recording, err);

@@ -60,17 +60,42 @@ static int harden(sqlite3 *db)
 			      "PRAGMA temp_store=MEMORY;");
 }
 
-/* Is there a -wal that may hold something, or that somebody may be writing? */
-static bool look_for_wal(const char *path)
+/* How a recording is opened, by what lies beside it. */
+enum access_kind {
+	ACCESS_ALONE, /* no -wal: nobody writes. SQLite then takes no lock and makes no file, so that a recording
+			  opens on read-only media too, and is left alone */
+	ACCESS_ORPHAN, /* -wal without -shm: copied from one that was killed. Nobody writes either, and SQLite keeps
+			  its index of -wal in memory */
+	ACCESS_SHARED, /* both: somebody may be writing */
+};
+
+static enum access_kind look_beside(const char *path)
 {
 	char *wal = sqlite_beside(path, WAL_SUFFIX), *shm = sqlite_beside(path, SHM_SUFFIX);
+	enum access_kind kind = ACCESS_ALONE;
 	struct stat st;
-	bool has = wal != NULL && shm != NULL && stat(wal, &st) == 0 &&
-		   (st.st_size > 0 || access(shm, F_OK) == 0);
 
+	if (wal != NULL && shm != NULL && stat(wal, &st) == 0) {
+		if (access(shm, F_OK) == 0)
+			kind = ACCESS_SHARED;
+		else if (st.st_size > 0)
+			kind = ACCESS_ORPHAN;
+	}
 	free(wal);
 	free(shm);
-	return has;
+	return kind;
+}
+
+static int open_by(const char *path, enum access_kind kind, sqlite3 **db)
+{
+	int rc;
+
+	if (kind == ACCESS_SHARED)
+		return sqlite_open_path(path, "mode=ro", NULL, db);
+	if (kind == ACCESS_ALONE)
+		return sqlite_open_path(path, "mode=ro&immutable=1", NULL, db);
+	rc = sqlite_open_path(path, "mode=ro", "unix-none", db);
+	return rc == SQLITE_OK ? sqlite_run(*db, "PRAGMA locking_mode=EXCLUSIVE") : rc;
 }
 
 static int is_regular(const char *path, struct err *err)
@@ -88,24 +113,22 @@ static int is_regular(const char *path, struct err *err)
 	return 0;
 }
 
-int sqlite_open_hostile(const char *path, sqlite3 **out, bool *out_has_wal, struct err *err)
+int sqlite_open_hostile(const char *path, sqlite3 **out, bool *out_is_shared, struct err *err)
 {
 	SCOPED(sqlite_close_scoped) sqlite3 *db = NULL;
-	bool has_wal;
+	enum access_kind kind;
 	int rc = is_regular(path, err);
 
 	if (rc != 0)
 		return rc;
-	/* Without -wal nobody writes: then SQLite must take no lock and make no file, so that a recording opens on
-	 * read-only media too, and is left alone. */
-	has_wal = look_for_wal(path);
-	rc = sqlite_open_path(path, has_wal ? "mode=ro" : "mode=ro&immutable=1", NULL, &db);
+	kind = look_beside(path);
+	rc = open_by(path, kind, &db);
 	if (rc == SQLITE_OK)
 		rc = harden(db);
 	if (rc != SQLITE_OK)
 		return sqlite_error(err, db, rc, "read", path);
 	*out = db;
-	*out_has_wal = has_wal;
+	*out_is_shared = kind == ACCESS_SHARED;
 	db = NULL;
 	return 0;
 }
@@ -268,10 +291,10 @@ void sqlite_confine(sqlite3 *db)
 pid_t sqlite_label_pid(const char *path)
 {
 	SCOPED(sqlite_close_scoped) sqlite3 *db = NULL;
-	bool has_wal;
+	bool is_shared;
 	int64_t pid = 0;
 
-	if (sqlite_open_hostile(path, &db, &has_wal, NULL) != 0 ||
+	if (sqlite_open_hostile(path, &db, &is_shared, NULL) != 0 ||
 	    sqlite_check_identity(db, path, NULL) != 0)
 		return 0;
 	sqlite_confine(db);
