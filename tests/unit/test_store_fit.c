@@ -188,10 +188,19 @@ static struct label longest_label(const struct shadow *shadow)
 	return label;
 }
 
+/* What to fill, and how. */
+struct filling {
+	uint64_t bytes;	    /* the limit */
+	uint64_t fit_bytes; /* the limits of rows are those of so many bytes */
+	uint32_t slots, name_bytes, parts;
+};
+
 /* Fills everything, in `parts` saves, and returns the pages of the database while it is open. */
-static uint32_t fill(uint64_t bytes, uint32_t slots, uint32_t name_bytes, uint32_t parts)
+static uint32_t fill(const struct filling *f)
 {
-	struct shadow_settings settings = { .seed = 7, .name_bytes = name_bytes };
+	struct shadow_settings settings = { .seed = 7, .name_bytes = f->name_bytes };
+	uint64_t bytes = f->bytes;
+	uint32_t parts = f->parts;
 	struct store_limits limits = { .bytes = bytes, .may_overwrite = true };
 	struct changes all = CHANGES_EMPTY;
 	struct store_saved saved;
@@ -202,7 +211,7 @@ static uint32_t fill(uint64_t bytes, uint32_t slots, uint32_t name_bytes, uint32
 	uint32_t pages;
 	void *db;
 
-	ok(store_sqlite.fit(bytes, slots, &settings.limits, &err), &err);
+	ok(store_sqlite.fit(f->fit_bytes, f->slots, &settings.limits, &err), &err);
 	shadow = shadow_open(&settings);
 	assert_non_null(shadow);
 	shadow_fill(shadow);
@@ -248,12 +257,65 @@ static void every_limit_can_be_filled_with_the_worst_rows_in_any_order(void **st
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct budget b = budget_of(cases[i].kilobytes * UINT64_C(1024));
-		uint32_t pages = fill(cases[i].kilobytes * UINT64_C(1024), cases[i].slots,
-				      cases[i].name_bytes, cases[i].parts);
+		struct filling f = { cases[i].kilobytes * UINT64_C(1024),
+				     cases[i].kilobytes * UINT64_C(1024), cases[i].slots,
+				     cases[i].name_bytes, cases[i].parts };
+		uint32_t pages = fill(&f);
 
 		print_message("%s: %u of %u pages\n", cases[i].name, pages, b.pages);
 		assert_true(pages <= b.pages);
 	}
+}
+
+static void add_nodes(struct changes *c, uint32_t from, uint32_t to)
+{
+	for (uint32_t id = from; id < to; id++)
+		*changes_node(c) = (struct node_row){ id, id, id };
+}
+
+/* Rows that went leave pages half empty, and rows elsewhere cannot use them. */
+static void a_database_that_meets_its_pages_is_packed_and_the_save_goes_on(void **state)
+{
+	const struct store_limits limits = { 1u << 20, true };
+	const struct label label = { .saves = 1 };
+	struct changes changes = CHANGES_EMPTY;
+	struct store_saved saved;
+	struct err err = ERR_EMPTY;
+	uint32_t full, packed;
+	struct rng rng;
+	void *db;
+
+	(void)state;
+	rng_seed(&rng, 3);
+	ok(store_sqlite.create(place_file(&place, "pack.tare"), &limits, &db, &err), &err);
+	add_nodes(&changes, 1, 22000);
+	shuffle(changes.nodes, changes.node_count, sizeof(*changes.nodes), &rng);
+	ok(store_sqlite.save(db, &label, &changes, &saved, &err), &err);
+	changes_reset(&changes);
+	for (uint32_t id = 1; id < 22000; id++)
+		if (id % 5 < 3)
+			*changes_gone_node(&changes) = id;
+	ok(store_sqlite.save(db, &label, &changes, &saved, &err), &err);
+	full = pages_of(place_file(&place, "pack.tare"));
+	changes_reset(&changes);
+	add_nodes(&changes, 22000, 35000);
+	ok(store_sqlite.save(db, &label, &changes, &saved, &err), &err);
+	assert_false(saved.is_paused);
+	assert_true(place_bytes(&place, "pack.tare") <= limits.bytes);
+	packed = pages_of(place_file(&place, "pack.tare"));
+	print_message("%u pages, and with %u rows more %u\n", full, changes.node_count, packed);
+	assert_true(packed <= budget_of(limits.bytes).pages);
+	/* A page holds 320 such rows at most: without packing there was no room. */
+	assert_true(full + changes.node_count / 320 > budget_of(limits.bytes).pages);
+	/* What cannot be is told, and what was saved stays. */
+	changes_reset(&changes);
+	add_nodes(&changes, 35000, 70000);
+	assert_int_equal(store_sqlite.save(db, &label, &changes, &saved, &err), -ENOSPC);
+	assert_non_null(strstr(err.msg, "it is full"));
+	assert_true(pages_of(place_file(&place, "pack.tare")) <= packed);
+	assert_true(place_bytes(&place, "pack.tare") <= limits.bytes);
+	store_sqlite.close(db);
+	changes_free(&changes);
 }
 
 int main(void)
@@ -266,6 +328,7 @@ int main(void)
 		cmocka_unit_test(slots_that_are_no_power_of_two_are_refused),
 		cmocka_unit_test(a_size_too_small_for_anything_names_the_smallest),
 		cmocka_unit_test(every_limit_can_be_filled_with_the_worst_rows_in_any_order),
+		cmocka_unit_test(a_database_that_meets_its_pages_is_packed_and_the_save_goes_on),
 	};
 	int failed;
 
