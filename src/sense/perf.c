@@ -70,18 +70,39 @@ static int open_rings(struct sampler *s, struct err *err)
 	return error;
 }
 
+/* A thread's number was given where a process's is wanted. */
+static int explain_thread(pid_t tid, pid_t pid, struct err *err)
+{
+	err_set(err, -EINVAL, "cannot sample %d: it is a thread of process %d", (int)tid, (int)pid);
+	err_works(err, "a process is watched with all its threads, each named");
+	return err_mend(err, "name the process: -p %d", (int)pid);
+}
+
+static int open_root(struct sampler *s, struct err *err)
+{
+	pid_t pid = s->settings.pid, process = pid;
+
+	if (procfs_process_of(pid, &process) == 0 && process != pid)
+		return explain_thread(pid, process, err);
+	s->root_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (s->root_fd < 0 && errno != ENOSYS) /* before Linux 5.3 the records alone tell the end */
+		return perf_explain_event(-errno, pid, err);
+	return 0;
+}
+
 static int open_waits(struct sampler *s, struct err *err)
 {
 	struct epoll_event readable = { .events = EPOLLIN };
+	int error = open_root(s, err);
+
+	if (error != 0)
+		return error;
 
 	s->wait_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (s->wait_fd < 0)
 		return err_set(err, -errno, "cannot wait on %u rings: %s", s->rings.count,
 			       strerror(errno));
-	s->root_fd = (int)syscall(SYS_pidfd_open, s->settings.pid, 0);
-	if (s->root_fd < 0)
-		return perf_explain_event(-errno, s->settings.pid, err);
-	if (epoll_ctl(s->wait_fd, EPOLL_CTL_ADD, s->root_fd, &readable) != 0)
+	if (s->root_fd >= 0 && epoll_ctl(s->wait_fd, EPOLL_CTL_ADD, s->root_fd, &readable) != 0)
 		return err_set(err, -errno, "cannot wait on process %d", (int)s->settings.pid);
 	for (uint32_t i = 0; i < s->rings.count; i++)
 		if (epoll_ctl(s->wait_fd, EPOLL_CTL_ADD, s->rings.rings[i].fd, &readable) != 0)
@@ -96,7 +117,7 @@ static int open_events(struct sampler *s, struct err *err)
 	int error;
 
 	s->generation = 1;
-	s->events.period_ns = perf_prime_period(s->settings.period_ns);
+	s->events.period_ns = perf_period_in_reach(s->settings.period_ns);
 	s->events.starts_at_exec = s->settings.starts_at_exec;
 	s->old_period_ns = s->events.period_ns;
 	if (perf_follow_thread(s, (uint32_t)pid, (uint32_t)pid, NULL) == NULL)
@@ -196,7 +217,7 @@ int perf_drain(struct sampler *s, const struct sampler_sink *sink, struct err *e
 static int sampler_set_period(struct sampler *s, uint64_t period_ns,
 			      const struct sampler_sink *sink, struct err *err)
 {
-	uint64_t prime_ns = perf_prime_period(period_ns);
+	uint64_t prime_ns = perf_period_in_reach(period_ns);
 	int error = perf_drain(s, sink, err);
 
 	if (error != 0 || prime_ns == s->events.period_ns)

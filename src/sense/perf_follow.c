@@ -38,7 +38,9 @@ struct perf_thread *perf_follow_thread(struct sampler *s, uint32_t pid, uint32_t
 
 	if (thread != NULL && thread->pid == pid)
 		return thread;
-	if (thread != NULL) /* its end was lost, and the number is used again */
+	if (pid == 0 || pid > INT32_MAX || tid == 0 || tid > INT32_MAX)
+		return NULL; /* outside our pid namespace, or past its end */
+	if (thread != NULL)  /* its end was lost, and the number is used again */
 		perf_threads_remove(s->threads, thread);
 	procfs_start_ticks((pid_t)pid, (pid_t)tid, &began);
 	procfs_comm((pid_t)pid, (pid_t)tid, comm);

@@ -201,7 +201,7 @@ static struct perf_event *find(struct perf_events *events, uint64_t id)
 	return low < events->count && events->items[low].id == id ? &events->items[low] : NULL;
 }
 
-void perf_events_drop(struct perf_events *events, uint64_t id, uint64_t *clock_ns, uint64_t *lost)
+void perf_events_drop(struct perf_events *events, uint64_t id)
 {
 	const struct perf_event *found = find(events, id);
 
@@ -213,7 +213,6 @@ void perf_events_drop(struct perf_events *events, uint64_t id, uint64_t *clock_n
 		if (event->tid != found->tid || event->fd < 0)
 			continue;
 		ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
-		count_one(event, clock_ns, lost);
 		close(event->fd);
 		event->fd = -1;
 	}
@@ -264,4 +263,16 @@ uint64_t perf_prime_period(uint64_t period_ns)
 	while (period_ns > PERF_PERIOD_MIN_NS && !is_prime(period_ns))
 		period_ns--;
 	return period_ns < PERF_PERIOD_MIN_NS ? PERF_PERIOD_MIN_NS : period_ns;
+}
+
+uint64_t perf_period_in_reach(uint64_t period_ns)
+{
+	int64_t rate = 0;
+	uint64_t least_ns = 0, prime_ns = perf_prime_period(period_ns);
+
+	if (procfs_number("/proc/sys/kernel/perf_event_max_sample_rate", &rate) == 0 && rate > 0)
+		least_ns = NS_PER_S / (uint64_t)rate;
+	while (prime_ns < least_ns || !is_prime(prime_ns))
+		prime_ns = prime_ns < least_ns ? least_ns : prime_ns + 1;
+	return prime_ns;
 }

@@ -64,8 +64,9 @@ void perf_events_disable(struct perf_events *events);
 void perf_events_count(const struct perf_events *events, uint64_t *out_clock_ns,
 		       uint64_t *out_lost);
 
-/* Closes the events opened on the same thread as the event with this id, and adds what they counted. */
-void perf_events_drop(struct perf_events *events, uint64_t id, uint64_t *clock_ns, uint64_t *lost);
+/* Closes the events opened on the same thread as the event with this id. What they counted is not kept: an elder event
+ * counted the same time. */
+void perf_events_drop(struct perf_events *events, uint64_t id);
 
 /* Accepts the empty value, and may run twice. */
 void perf_events_close(struct perf_events *events);
@@ -79,6 +80,10 @@ bool perf_has_room_for_files(size_t more, size_t open_files);
 /* The largest prime number of ns at or below `period_ns`, at least PERF_PERIOD_MIN_NS: a prime does not beat with the
  * rhythm of the watched program. */
 uint64_t perf_prime_period(uint64_t period_ns);
+
+/* The same, but not below what the kernel allows now (kernel.perf_event_max_sample_rate; it lowers that by itself when
+ * ticks take long): ticks beyond it would be throttled. */
+uint64_t perf_period_in_reach(uint64_t period_ns);
 
 /* Say in three lines why an event on process `pid` (0: on ourselves), or the rings, cannot be had. Return the code. */
 int perf_explain_event(int code, pid_t pid, struct err *err);

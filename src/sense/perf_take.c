@@ -153,7 +153,7 @@ static uint64_t weigh(struct sampler *s, const struct perf_record *record,
 	weight_ns = perf_weight_read(thread, &thread->slots[record->ring], &reading, out_has_gap,
 				     &double_id);
 	if (double_id != 0)
-		perf_events_drop(&s->events, double_id, &s->closed_ns, &s->closed_lost);
+		perf_events_drop(&s->events, double_id);
 	return weight_ns;
 }
 

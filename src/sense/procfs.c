@@ -143,6 +143,23 @@ int procfs_threads(pid_t pid, struct procfs_list *list)
 	return error == 0 && list->count == 0 ? -ESRCH : error;
 }
 
+int procfs_process_of(pid_t tid, pid_t *out_pid)
+{
+	char path[PATH_ROOM], text[1024];
+	const char *at;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	len = read_head(path, text, sizeof(text));
+	if (len < 0)
+		return (int)len;
+	at = strstr(text, "\nTgid:"); /* the name before it has its line ends escaped */
+	if (at == NULL)
+		return -EINVAL;
+	*out_pid = (pid_t)strtol(at + 6, NULL, 10);
+	return *out_pid > 0 ? 0 : -EINVAL;
+}
+
 int procfs_owner(pid_t pid, uid_t *out_uid)
 {
 	char path[PATH_ROOM];

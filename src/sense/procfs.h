@@ -31,6 +31,9 @@ int procfs_comm(pid_t pid, pid_t tid, char out_comm[PROCFS_COMM_BYTES]);
 /* The thread ids of a process, replacing what the list held. -ENOMEM. */
 int procfs_threads(pid_t pid, struct procfs_list *list);
 
+/* The process that a thread belongs to (itself for a process's first thread). */
+int procfs_process_of(pid_t tid, pid_t *out_pid);
+
 /* False for a process that is gone, dead or a zombie. */
 bool procfs_is_running(pid_t pid);
 

@@ -17,7 +17,7 @@
 struct sampler; /* opaque, one an engine */
 
 struct sampler_settings {
-	pid_t pid;	     /* watched with all its threads and, from now on, its children */
+	pid_t pid; /* watched with all its threads and, from now on, its children; not those it has */
 	bool starts_at_exec; /* the process waits for us and will exec: begin there */
 	uint64_t period_ns;  /* base period; an engine may take the next lower prime */
 	struct mono start;   /* elapsed time 0 of the task */
@@ -25,7 +25,8 @@ struct sampler_settings {
 		switched_off; /* comma list for tests, from TARE_NO: "read_inherit", "kernel"; may be NULL */
 };
 
-/* Life of what is watched. Strings borrowed during the call. */
+/* Life of what is watched: a new process, a new thread, another program in a process, the end of a process (of its
+ * last thread). Strings borrowed during the call. */
 enum life_kind { LIFE_FORK, LIFE_THREAD, LIFE_EXEC, LIFE_EXIT };
 struct life {
 	enum life_kind kind;

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "sense/perf.h"
+#include "sense/procfs.h"
 #include "watch.h"
 
 static const char *busy; /* the target program */
@@ -168,6 +170,83 @@ static void an_unknown_pid_is_told_in_three_lines(void **state)
 	assert_true(err.works[0] != '\0' && err.mend[0] != '\0');
 }
 
+static void a_thread_is_told_with_its_process(void **state)
+{
+	const char *argv[] = { busy, "crowd", "1", "1", NULL };
+	struct sampler_settings settings = { .period_ns = NS_PER_MS };
+	struct procfs_list tids = { 0 };
+	struct sampler *sampler = NULL;
+	struct err err = ERR_EMPTY;
+	char mend[32];
+
+	(void)state;
+	watch_start(&w, argv);
+	watch_hear(&w, "ready\n");
+	assert_int_equal(procfs_threads(w.pid, &tids), 0);
+	assert_int_equal(tids.count, 2);
+	settings.pid = tids.items[0] == w.pid ? tids.items[1] : tids.items[0];
+	assert_int_equal(sampler_perf.open(&settings, &sampler, &err), -EINVAL);
+	snprintf(mend, sizeof(mend), "name the process: -p %d", (int)w.pid);
+	assert_string_equal(err.mend, mend);
+	procfs_list_free(&tids);
+	watch_kill(&w);
+}
+
+/* Threads born while events are being opened are counted once, by whichever event. */
+static void an_attach_amid_births_counts_every_thread_once(void **state)
+{
+	const char *argv[] = { busy, "churn", "400", "1", NULL };
+	uint64_t before_ns, after_ns, all_ns;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		watch_start(&w, argv);
+		w.skips_stacks = true;
+		watch_go(&w);
+		usleep(20000);
+		before_ns = watch_process_ns(&w);
+		watch_open(&w, NS_PER_MS / 4, NULL, false);
+		after_ns = watch_process_ns(&w);
+		watch_run(&w, 10000);
+		watch_end(&w);
+		all_ns = watch_thread(&w, (uint32_t)w.pid)->cpu_ns;
+		print_message("attached between %.1f and %.1f ms of %.1f; counted %.1f ms, weighed "
+			      "%.1f\n",
+			      (double)before_ns / 1e6, (double)after_ns / 1e6, (double)all_ns / 1e6,
+			      (double)w.facts.clock_ns / 1e6, (double)w.weight_ns / 1e6);
+		assert_true(w.facts.clock_ns <= (all_ns - before_ns) * 103 / 100);
+		assert_true(w.facts.clock_ns >= (all_ns - after_ns) * 95 / 100);
+		assert_true(w.weight_ns <= w.facts.clock_ns);
+	}
+}
+
+/* What a race at the attach can leave behind, made on purpose: events on threads that inherit others already. */
+static void a_thread_counted_twice_is_found_out(void **state)
+{
+	const char *argv[] = { busy, "threads", "2", "400", NULL };
+	struct procfs_list tids = { 0 };
+
+	(void)state;
+	watch_start(&w, argv);
+	watch_open(&w, NS_PER_MS, NULL, false);
+	watch_go(&w);
+	watch_run(&w, 60);
+	assert_int_equal(procfs_threads(w.pid, &tids), 0);
+	assert_int_equal(tids.count, 3);
+	for (size_t i = 0; i < tids.count; i++)
+		if (tids.items[i] != w.pid)
+			assert_int_equal(perf_events_add(&w.sampler->events, &w.sampler->means,
+							 &w.sampler->rings, tids.items[i]),
+					 0);
+	procfs_list_free(&tids);
+	perf_events_enable(&w.sampler->events);
+	watch_run(&w, 10000);
+	watch_end(&w);
+	assert_share(w.weight_ns, watch_cpu_ns(&w), 96);
+	assert_share(w.facts.clock_ns, watch_cpu_ns(&w), 97);
+	assert_true(w.weight_ns <= w.facts.clock_ns);
+}
+
 static void a_zombie_is_told_as_ended(void **state)
 {
 	struct sampler_settings settings = { .period_ns = NS_PER_MS };
@@ -196,6 +275,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_target_that_dies_at_once_is_no_error),
 		cmocka_unit_test(a_target_that_never_executes_is_over_when_it_ends),
 		cmocka_unit_test(an_unknown_pid_is_told_in_three_lines),
+		cmocka_unit_test(a_thread_is_told_with_its_process),
+		cmocka_unit_test(an_attach_amid_births_counts_every_thread_once),
+		cmocka_unit_test(a_thread_counted_twice_is_found_out),
 		cmocka_unit_test(a_zombie_is_told_as_ended),
 	};
 

@@ -218,17 +218,32 @@ static void read_said(struct watch *w)
 	}
 }
 
+void watch_kill(struct watch *w)
+{
+	close(w->to);
+	close(w->from);
+	kill(w->pid, SIGKILL);
+	waitpid(w->pid, NULL, 0);
+}
+
 void watch_end(struct watch *w)
 {
 	sampler_perf.facts(w->sampler, &w->facts);
 	snprintf(w->kernel_stacks, sizeof(w->kernel_stacks), "%s", w->facts.kernel_stacks);
 	sampler_perf.close(w->sampler);
 	listen_to(w);
-	close(w->to);
-	close(w->from);
-	kill(w->pid, SIGKILL);
-	waitpid(w->pid, NULL, 0);
+	watch_kill(w);
 	read_said(w);
+}
+
+uint64_t watch_process_ns(const struct watch *w)
+{
+	struct timespec now = { 0 };
+	clockid_t clock;
+
+	assert_int_equal(clock_getcpuclockid(w->pid, &clock), 0);
+	assert_int_equal(clock_gettime(clock, &now), 0);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 uint64_t watch_cpu_ns(const struct watch *w)

@@ -60,6 +60,13 @@ void watch_run(struct watch *w, unsigned int ms);
 /* Takes facts, closes all, reaps the target and reads what its threads said of themselves. */
 void watch_end(struct watch *w);
 
+/* Ends the target when no sampler was opened on it. */
+void watch_kill(struct watch *w);
+
+/* The CPU time of the target's process, all its threads, up to now. */
+uint64_t watch_process_ns(const struct watch *w);
+
+/* The row of a thread; a new one when it has none. */
 struct watch_thread *watch_thread(struct watch *w, uint32_t tid);
 
 /* The CPU time that the target's threads told, all together. */

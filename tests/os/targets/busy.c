@@ -2,6 +2,7 @@
  *   busy threads N MS      N threads at a time, MS each
  *   busy crowd N MS        N threads, all there before the byte comes, then MS each, one after the other
  *   busy late N MS         spins MS, then N threads of MS each are made
+ *   busy churn N MS        N threads, two at a time; prints the whole process's time for the main thread
  *   busy forks N MS        N children, one after the other
  *   busy orphan MS         ends at once; its child spins on for MS
  *   busy kernel MS         reads zeros: nearly all in the kernel
@@ -25,11 +26,13 @@ static uint64_t budget_ns;
 static pthread_barrier_t gate;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
+static clockid_t clock_told = CLOCK_THREAD_CPUTIME_ID;
+
 static uint64_t cpu_ns(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	clock_gettime(clock_told, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -95,6 +98,27 @@ static void make_threads(int count, int is_gated)
 		pthread_join(threads[i], NULL);
 }
 
+static void *run_quietly(void *unused)
+{
+	spin(budget_ns);
+	return unused;
+}
+
+static void churn(int count)
+{
+	pthread_t threads[2];
+
+	for (int i = 0; i < count; i++) {
+		if (i >= 2)
+			pthread_join(threads[i % 2], NULL);
+		if (pthread_create(&threads[i % 2], NULL, run_quietly, NULL) != 0)
+			_exit(3);
+	}
+	for (int i = count - 2; i < count; i++)
+		pthread_join(threads[i % 2], NULL);
+	clock_told = CLOCK_PROCESS_CPUTIME_ID;
+}
+
 static void fork_children(int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -146,6 +170,8 @@ int main(int argc, char **argv)
 		make_threads(count, 0);
 	} else if (strcmp(kind, "forks") == 0) {
 		fork_children(count);
+	} else if (strcmp(kind, "churn") == 0) {
+		churn(count);
 	} else if (strcmp(kind, "orphan") == 0) {
 		if (fork() == 0)
 			spin(budget_ns);
