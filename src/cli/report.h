@@ -92,7 +92,7 @@ void label_whole(struct screen *s, const struct report *r);
 /* ---- report_json.c ---- */
 
 /* Writes the whole report as one JSON object, and the JSON schema that describes it. Both come from the tables of
- * core/fields.h and from those in report_json.c. 0, or -EIO. */
+ * core/fields.h and from those in report_schema.c. 0, -EIO or -ENOMEM. */
 int report_json(FILE *out, const struct report *r);
 int report_schema(FILE *out);
 

@@ -88,8 +88,7 @@ void label_put_price(struct text *t, const struct report *r)
 	else
 		text_printf(t, "%.*f" TEXT_NBSP "%%" TEXT_NBSP "±" TEXT_NBSP "%.*f", digits, value,
 			    digits, error < 0.01 ? 0.01 : error);
-	text_printf(t, " of %s, %s", limit,
-		    label->kernel_tick_ps > 0 ? "at least" : "own part only");
+	text_printf(t, " of %s, %s", limit, label->kernel_tick_ps > 0 ? "at least" : "own part");
 }
 
 void label_put_size(struct text *t, const struct report *r)

@@ -109,6 +109,8 @@ static void put_share(struct json *j, const char *key, struct share share, uint6
 	json_key(j, "is_coarse");
 	json_bool(j, share.is_coarse);
 	text_put_share(&words, share, range_kept);
+	if (words.has_failed)
+		json_fail(j, -ENOMEM);
 	json_key(j, "words");
 	json_chars(j, text_chars(&words));
 	json_close(j);
@@ -261,7 +263,7 @@ static void put_price(struct json *j, const struct report *r)
 	json_key(j, "limit");
 	json_double(j, (double)label->price_limit_ppm / 1000000);
 	put_u64(j, "spent_ns", a->spent_ns);
-	put_chars(j, "bound", label->kernel_tick_ps > 0 ? "at least" : "own part only");
+	put_chars(j, "bound", label->kernel_tick_ps > 0 ? "at least" : "own part");
 	json_close(j);
 }
 
@@ -284,10 +286,10 @@ int report_json(FILE *out, const struct report *r)
 	SCOPED(text_free) struct text verdict = TEXT_EMPTY;
 	struct json j;
 
+	json_begin(&j, json_to_file, out, 2);
 	verdict_put(&verdict, r->recording, r->analysis);
 	if (verdict.has_failed)
-		return -ENOMEM;
-	json_begin(&j, json_to_file, out, 2);
+		json_fail(&j, -ENOMEM);
 	json_open_object(&j);
 	put_u64(&j, "schema_version", REPORT_SCHEMA_VERSION);
 	put_chars(&j, "verdict", text_chars(&verdict));

@@ -90,7 +90,7 @@ static const struct member members[] = {
 	  "half width of the 95 % interval over the ledger's windows" },
 	{ "price", "limit", "number", false, "share of one CPU that was allowed" },
 	{ "price", "spent_ns", "integer", false, "CPU time, our own and the kernel's part" },
-	{ "price", "bound", "string", false, "at least, or own part only" },
+	{ "price", "bound", "string", false, "at least, or own part" },
 
 	{ "totals", "clock_ns", "integer", false, "CPU time of the task" },
 	{ "totals", "sampled_ns", "integer", false, "of it, weight of samples" },

@@ -32,10 +32,15 @@ static void put(struct json *j, const char *bytes, size_t len)
 	}
 }
 
-static void misuse(struct json *j)
+void json_fail(struct json *j, int code)
 {
 	if (j->code == 0)
-		j->code = -EINVAL;
+		j->code = code;
+}
+
+static void misuse(struct json *j)
+{
+	json_fail(j, -EINVAL);
 }
 
 static bool is_array(const struct json *j)

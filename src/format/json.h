@@ -40,6 +40,9 @@ int json_to_file(void *owner, const char *bytes, size_t len);
  * did not make one whole value (a bug of the caller). */
 int json_end(struct json *j);
 
+/* Remembers a failure of the caller's own, such as -ENOMEM for a value it could not make: json_end() returns it. */
+void json_fail(struct json *j, int code);
+
 /* Open and close an object or an array. */
 void json_open_object(struct json *j);
 void json_open_array(struct json *j);

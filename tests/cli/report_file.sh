@@ -55,7 +55,7 @@ check '--help names the options' out_has --findings
 
 full() {
 	"$tare" report "$@" b.tare >/dev/full 2>err
-	[ $? -eq 2 ] && err_has 'cannot write'
+	[ $? -eq 2 ] && err_has 'cannot write' && [ "$(wc -l <err)" -eq 1 ]
 }
 if [ -e /dev/full ]; then
 	check 'a report that cannot be written: exit 2' full

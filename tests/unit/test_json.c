@@ -210,6 +210,19 @@ static void the_first_failure_of_the_sink_is_kept(void **state)
 	assert_int_equal(p.len, JSON_BUFFER_BYTES);
 }
 
+static void a_failure_of_the_caller_is_kept_too(void **state)
+{
+	SCOPED(paper_free) struct paper p = { NULL, 0, 0 };
+	struct json j;
+
+	(void)state;
+	json_begin(&j, write_down, &p, 0);
+	json_null(&j);
+	json_fail(&j, -ENOMEM);
+	json_fail(&j, -EIO);
+	assert_int_equal(json_end(&j), -ENOMEM);
+}
+
 enum call { OPEN_OBJECT, OPEN_ARRAY, CLOSE, KEY, VALUE, END_OF_CALLS };
 
 static const struct {
@@ -276,6 +289,7 @@ int main(void)
 		cmocka_unit_test(any_bytes_become_a_valid_string),
 		cmocka_unit_test(random_bytes_longer_than_the_buffer_stay_valid),
 		cmocka_unit_test(the_first_failure_of_the_sink_is_kept),
+		cmocka_unit_test(a_failure_of_the_caller_is_kept_too),
 		cmocka_unit_test(calls_that_make_no_whole_value_are_refused),
 		cmocka_unit_test(too_deep_is_refused_and_does_no_harm),
 	};
