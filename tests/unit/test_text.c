@@ -159,6 +159,8 @@ static const struct {
 	  "preg_repl" DOTS },
 	{ "a call operator keeps its brackets", STR_LITERAL("Hash::operator()(int) const"), 17,
 	  "Hash::operator()" },
+	{ "a last part that does not fit is cut too", STR_LITERAL("Parser::parse_everything(int)"),
+	  10, DOTS "parse_ev" DOTS },
 	{ "also where it is the last part", STR_LITERAL("Hash::operator()"), 12,
 	  DOTS "operator()" },
 	{ "an anonymous namespace is no argument", STR_LITERAL("(anonymous namespace)::f()"), 10,
