@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/scoped.h"
+#include "sense/plt.h"
 #include "sense/rows.h"
 #include "sense/symbols.h"
 
@@ -252,4 +253,12 @@ int elffile_add_symbols(int fd, struct tables *t)
 				      memcmp(own.build_id, t->build_id, t->build_id_bytes) != 0))
 		return -ESTALE;
 	return symbols_read(t, elf, true);
+}
+
+int elffile_add_stubs(int fd, struct tables *t)
+{
+	SCOPED(elf_free) Elf *elf = NULL;
+	int rc = open_elf(fd, &elf);
+
+	return rc < 0 ? rc : plt_add(t, elf);
 }

@@ -215,6 +215,7 @@ static struct module *read_new(struct modules *m, int fd, struct str path, uint6
 		return NULL;
 	if (!t.has_symtab)
 		debugfile_add(&t, path);
+	elffile_add_stubs(fd, &t);
 	module = add(m, &t, path, bytes, out_freed);
 	if (module != NULL && module->tables.has_lines && m->with_lines < MAX_WITH_LINES) {
 		sources_open(&module->sources, fd);

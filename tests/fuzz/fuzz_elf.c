@@ -64,6 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		look_through(&t);
 		step_from_rows(&t);
 		(void)elffile_add_symbols(fd, &t);
+		(void)elffile_add_stubs(fd, &t);
 		look_through(&t);
 		for (size_t i = 0; i < t.symbol_count && i < 16; i++)
 			(void)lines_read(fd, t.base + t.symbols[i].start, take_line, &sum);

@@ -150,6 +150,26 @@ static void a_debug_file_by_link_is_believed_when_its_checksum_is_right(void **s
 	module_drop(linked);
 }
 
+static void stubs_are_named_by_what_they_jump_to(void **state)
+{
+	struct module *m = read_module("libnames_linked.so");
+	const struct tables *t = module_tables(m);
+	bool has_puts = false;
+
+	(void)state;
+	for (size_t i = 0; i < t->symbol_count; i++) {
+		const struct symbol *s = &t->symbols[i];
+
+		if (s->is_plt && s->name_len == 4 && memcmp(t->names + s->name, "puts", 4) == 0) {
+			assert_named(m, s->start, "puts@plt", true);
+			assert_named(m, s->start + s->size - 1, "puts@plt", true);
+			has_puts = true;
+		}
+	}
+	assert_true(has_puts);
+	module_drop(m);
+}
+
 static void functions_know_where_their_source_is(void **state)
 {
 	struct module *m = read_module("libnames.so");
@@ -247,6 +267,7 @@ int main(void)
 		cmocka_unit_test(mangled_names_are_shown_as_written),
 		cmocka_unit_test(what_has_no_symbol_is_named_by_its_start_never_by_a_neighbour),
 		cmocka_unit_test(a_debug_file_by_link_is_believed_when_its_checksum_is_right),
+		cmocka_unit_test(stubs_are_named_by_what_they_jump_to),
 		cmocka_unit_test(functions_know_where_their_source_is),
 		cmocka_unit_test(one_build_is_read_once_wherever_it_lies),
 		cmocka_unit_test(a_name_that_grows_without_end_is_cut),
