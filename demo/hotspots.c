@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define THREAD_COUNT  2
-#define BASKET_COUNT  4800u /* customers compared, each with each */
+#define BASKET_COUNT  8000u /* customers compared, each with each */
 #define VECTOR_LEN    512u  /* products, folded */
 #define SORT_ROUNDS   12u
 #define MAX_CUSTOMERS (1u << 20)

@@ -1,12 +1,8 @@
 #!/bin/sh
 # A nightly job as they are: a shop's orders of a year are loaded and summed up by sqlite3, the day's export is ranked by
-# a program of ours, and the database is packed by xz. Real tools, real work, no sleeping. Writes into FOLDER only.
-# Usage: nightly.sh FOLDER HOTSPOTS   (HOTSPOTS is the built demo/hotspots.c)
+# a program of ours (./hotspots, built from demo/hotspots.c), and all is packed by xz. Real tools, real work, no
+# sleeping. Writes into the current folder only.
 set -eu
-
-folder=$1
-hotspots=$2
-cd "$folder"
 
 step() {
 	printf 'nightly: %s\n' "$*"
@@ -43,10 +39,10 @@ SQL
 
 step 'ranking customers'
 sqlite3 -csv shop.db 'SELECT customer, product, cents FROM orders ORDER BY id' >orders.csv
-"$hotspots" orders.csv
+./hotspots orders.csv
 
 step 'packing'
-xz -2 --threads=1 --keep orders.csv
+xz -1 --threads=1 orders.csv
 xz -0 --threads=1 shop.db
 
 step "done: $(wc -l <reports.txt) lines of reports, $(du -ck shop.db.xz orders.csv.xz | tail -n 1 | cut -f 1) KB packed"
