@@ -4,6 +4,7 @@
 
 #include "cli/app.h"
 #include "core/scoped.h"
+#include "core/text.h"
 
 const struct command *const commands[] = {
 	&command_record,
@@ -36,12 +37,27 @@ void command_print_help(FILE *out, const struct command *c)
 	fprintf(out, "\nmore: man tare-%s\n", c->name);
 }
 
+/* Names of others' making stand in messages: what a terminal would obey is shown, not sent. */
+static void print_harmless(FILE *out, const char *before, const char *chars)
+{
+	SCOPED(text_free) struct text shown = TEXT_EMPTY;
+
+	text_put_name(&shown, (struct str){ chars, (uint32_t)strlen(chars) });
+	fputs(before, out);
+	if (!shown.has_failed)
+		fputs(text_chars(&shown), out);
+	for (; shown.has_failed && *chars != '\0'; chars++) /* no memory: without an escape */
+		fputc(*chars >= ' ' && *chars <= '~' ? *chars : '?', out);
+	fputc('\n', out);
+}
+
 void command_print_err(struct app *app, const char *command, const struct err *err)
 {
 	fflush(app->out);
-	fprintf(app->talk, "tare %s: %s\n", command, err->msg);
+	fprintf(app->talk, "tare %s", command);
+	print_harmless(app->talk, ": ", err->msg);
 	if (err->works[0] != '\0')
-		fprintf(app->talk, "  still works: %s\n", err->works);
+		print_harmless(app->talk, "  still works: ", err->works);
 	if (err->mend[0] != '\0')
-		fprintf(app->talk, "  to mend it: %s\n", err->mend);
+		print_harmless(app->talk, "  to mend it: ", err->mend);
 }

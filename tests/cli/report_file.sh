@@ -28,6 +28,11 @@ mv a.tare "$(printf 'c\033[2J.tare')"
 run "$tare" report
 check 'a hostile file name is harmless on stderr' err_has '\x1b[2J.tare'
 
+echo x >"$(printf 'd\033[2J.tare')"
+run "$tare" report
+check 'in an error too' sh -c 'grep -qF "\x1b[2J.tare" err && ! LC_ALL=C grep -q "[[:cntrl:]]" err'
+rm -f d*.tare
+
 # refuses SENTENCE FILE WORDS
 refuses() {
 	run "$tare" report "$2"
