@@ -14,7 +14,6 @@
 #include "store/target.h"
 
 #define MIN_PAGES     24u
-#define VACUUM_PAGES  16384u /* 64 MB: half a second; the end must not take longer */
 #define CLOSE_WAIT_MS 5
 #define CLOSE_TRIES   50
 #define WRITER_PRAGMA                                                                           \
@@ -173,7 +172,7 @@ static int furnish_writer(struct sqlite_writer *w, const char *path, struct err 
 
 	if (rc != 0)
 		return sqlite_path_error(err, rc, "make", path);
-	/* With its size as the chunk SQLite never gives the database's room back. */
+	/* With its size as the chunk SQLite never gives the database's room back, not when it packs either. */
 	if (w->is_reserved && w->budget.pages <= INT32_MAX / BUDGET_PAGE_BYTES)
 		sqlite3_file_control(w->db, "main", SQLITE_FCNTL_CHUNK_SIZE, &database);
 	return sqlite_prepare_writer(w, err);
@@ -243,8 +242,7 @@ static void leave_one_file(struct sqlite_writer *w)
 	int chunk = 0, rc = SQLITE_BUSY;
 
 	w->is_paused = true; /* no more waiting than here */
-	if (w->budget.pages <= VACUUM_PAGES)
-		sqlite_run(w->db, "VACUUM");
+	sqlite_run(w->db, "VACUUM");
 	sqlite3_file_control(w->db, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
 	/* A checkpoint cuts the file to its pages when it has something to write. */
 	sqlite_run(w->db, "UPDATE recording SET writer_pid = writer_pid");

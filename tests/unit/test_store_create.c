@@ -323,6 +323,42 @@ static void a_killed_one_opens_in_a_folder_that_is_read_only(void **state)
 	}
 }
 
+static void a_finished_one_opens_in_a_folder_that_is_read_only(void **state)
+{
+	struct recording recording = RECORDING_EMPTY;
+	struct err err = ERR_EMPTY;
+	sqlite3 *db;
+	int rc;
+
+	(void)state;
+	for (int is_wal = 0; is_wal < 2; is_wal++) {
+		make(place_file(&place, "done.tare"));
+		/* As it stays when a reader sat to the end. */
+		if (is_wal == 1) {
+			assert_int_equal(sqlite3_open(place_file(&place, "done.tare"), &db),
+					 SQLITE_OK);
+			assert_int_equal(
+				sqlite3_exec(db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL),
+				SQLITE_OK);
+			sqlite3_close(db);
+		}
+		assert_int_equal(place_files(&place), 1);
+		set_mode("done.tare", 0444);
+		set_mode("", 0555);
+		be_nobody(true);
+		rc = store_sqlite.load(place_file(&place, "done.tare"), &recording, &err);
+		be_nobody(false);
+		set_mode("", 0700);
+		ok(rc, &err);
+		recording_free(&recording);
+		/* Nor does reading leave anything where it could. */
+		ok(store_sqlite.load(place_file(&place, "done.tare"), &recording, &err), &err);
+		recording_free(&recording);
+		assert_int_equal(place_files(&place), 1);
+		unlink(place_file(&place, "done.tare"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +370,7 @@ int main(void)
 		cmocka_unit_test(what_an_earlier_file_left_is_never_played_into_a_new_one),
 		cmocka_unit_test(a_name_is_a_name_whatever_its_bytes),
 		cmocka_unit_test(a_folder_that_may_not_be_written_to_is_told),
+		cmocka_unit_test(a_finished_one_opens_in_a_folder_that_is_read_only),
 		cmocka_unit_test(a_killed_one_opens_in_a_folder_that_is_read_only),
 	};
 	int failed;

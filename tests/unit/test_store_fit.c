@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -282,12 +283,16 @@ static void a_database_that_meets_its_pages_is_packed_and_the_save_goes_on(void 
 	struct store_saved saved;
 	struct err err = ERR_EMPTY;
 	uint32_t full, packed;
+	struct stat st;
 	struct rng rng;
+	off_t reserved;
 	void *db;
 
 	(void)state;
 	rng_seed(&rng, 3);
 	ok(store_sqlite.create(place_file(&place, "pack.tare"), &limits, &db, &err), &err);
+	assert_int_equal(stat(place_file(&place, "pack.tare"), &st), 0);
+	reserved = st.st_size;
 	add_nodes(&changes, 1, 22000);
 	shuffle(changes.nodes, changes.node_count, sizeof(*changes.nodes), &rng);
 	ok(store_sqlite.save(db, &label, &changes, &saved, &err), &err);
@@ -298,18 +303,21 @@ static void a_database_that_meets_its_pages_is_packed_and_the_save_goes_on(void 
 	ok(store_sqlite.save(db, &label, &changes, &saved, &err), &err);
 	full = pages_of(place_file(&place, "pack.tare"));
 	changes_reset(&changes);
-	add_nodes(&changes, 22000, 35000);
+	add_nodes(&changes, 22000, 42000);
 	ok(store_sqlite.save(db, &label, &changes, &saved, &err), &err);
 	assert_false(saved.is_paused);
 	assert_true(place_bytes(&place, "pack.tare") <= limits.bytes);
 	packed = pages_of(place_file(&place, "pack.tare"));
 	print_message("%u pages, and with %u rows more %u\n", full, changes.node_count, packed);
 	assert_true(packed <= budget_of(limits.bytes).pages);
-	/* A page holds 320 such rows at most: without packing there was no room. */
-	assert_true(full + changes.node_count / 320 > budget_of(limits.bytes).pages);
+	/* All rows together were more than there is room for unless pages are full. */
+	assert_true(packed < full + changes.node_count / 320);
+	/* The room on the disk is kept for what comes. */
+	assert_int_equal(stat(place_file(&place, "pack.tare"), &st), 0);
+	assert_int_equal(st.st_size, reserved);
 	/* What cannot be is told, and what was saved stays. */
 	changes_reset(&changes);
-	add_nodes(&changes, 35000, 70000);
+	add_nodes(&changes, 42000, 80000);
 	assert_int_equal(store_sqlite.save(db, &label, &changes, &saved, &err), -ENOSPC);
 	assert_non_null(strstr(err.msg, "it is full"));
 	assert_true(pages_of(place_file(&place, "pack.tare")) <= packed);
