@@ -11,9 +11,8 @@
 
 /* What a sample said of its counter. */
 struct perf_reading {
-	uint64_t id,
-		stream_id; /* of the event opened, and of the instance that counts this thread on this CPU */
-	uint64_t value_ns;  /* CPU time counted by that instance since it began */
+	uint64_t id;	    /* of the event opened, which this thread may have inherited */
+	uint64_t value_ns;  /* CPU time counted on this thread and this CPU since that began */
 	uint32_t gaps;	    /* losses in its ring so far */
 	uint64_t first_id;  /* of the events in force: lower ones are of an earlier period */
 	uint64_t period_ns; /* of its event */
