@@ -150,6 +150,41 @@ static void too_many_threads_for_the_file_limit_are_told(void **state)
 	in_child(sample_with_few_files);
 }
 
+/* The period cannot be changed for more threads than files; recording goes on. */
+static enum verdict change_with_few_files(void)
+{
+	const struct rlimit few = { 60, 60 };
+	const char *argv[] = { busy, "crowd", "40", "5", NULL };
+	struct sampler_settings settings = { .period_ns = NS_PER_MS, .starts_at_exec = true };
+	struct err err = ERR_EMPTY;
+	uint64_t weight_ns;
+
+	watch_start_waiting(&w, argv);
+	settings.pid = w.pid;
+	if (setrlimit(RLIMIT_NOFILE, &few) != 0 ||
+	    sampler_perf.open(&settings, &w.sampler, &err) != 0)
+		return NOT_HERE;
+	watch_let_exec(&w);
+	watch_hear(&w, "ready\n");
+	if (sampler_perf.set_period(w.sampler, 2 * NS_PER_MS, &w.sink, &err) != -EMFILE)
+		return BAD;
+	printf("%s\n%s\n%s\n", err.msg, err.works, err.mend);
+	weight_ns = w.weight_ns;
+	watch_go(&w);
+	watch_run(&w, 10000);
+	watch_end(&w);
+	return has_three_lines(&err) && w.facts.period_ns == 999983 && w.facts.is_over &&
+			       w.weight_ns > weight_ns + 150 * NS_PER_MS
+		       ? GOOD
+		       : BAD;
+}
+
+static void a_change_of_period_beyond_the_file_limit_leaves_the_old_one(void **state)
+{
+	(void)state;
+	in_child(change_with_few_files);
+}
+
 static enum verdict sample_with_locked_budget_spent(void)
 {
 	const struct rlimit none = { 0, 0 };
@@ -206,6 +241,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(own_programs_need_no_rights),
 		cmocka_unit_test(a_process_of_another_user_is_refused_with_the_mend),
 		cmocka_unit_test(too_many_threads_for_the_file_limit_are_told),
+		cmocka_unit_test(a_change_of_period_beyond_the_file_limit_leaves_the_old_one),
 		cmocka_unit_test(a_spent_budget_for_locked_memory_is_told),
 		cmocka_unit_test(refusals_are_told_apart),
 	};
