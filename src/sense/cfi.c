@@ -44,7 +44,7 @@ static struct rule read_expr(struct run *s, uint8_t kind)
 	uint64_t len = bytes_uleb(&s->code);
 	const uint8_t *start = bytes_skip(&s->code, len);
 
-	if (start == NULL || len > CFI_MAX_EXPR)
+	if (start == NULL || len == 0 || len > CFI_MAX_EXPR)
 		return (struct rule){ .kind = RULE_LOST };
 	return (struct rule){ .kind = kind,
 			      .expr_len = (uint16_t)len,

@@ -1,205 +1,171 @@
-/* lines.c - lines of one compilation unit, by libdw. */
+/* lines.c - the child that reads lines, and what it may say. */
 #include "sense/lines.h"
 
-#include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <errno.h>
-#include <gelf.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "core/scoped.h"
-#include "sense/elffile.h"
+#include "core/frame.h"
+#include "core/units.h"
+#include "sense/dwarflines.h"
+#include "sense/sandbox.h"
 
-#define MAX_UNITS 20000u
-#define MAX_DIES  1000000u
-#define MAX_DEPTH 16u /* of namespaces */
+#define BUFFER_BYTES	 8192u /* holds a message */
+#define MAX_ANSWER_BYTES (4u << 20)
 
-static void dwarf_free(Dwarf **dbg)
+/* What goes through the pipe: a place and the bytes of its file's name; at the end one with `line` 0, whose address
+ * is the result. */
+struct message {
+	uint64_t address;
+	uint32_t line, file_len;
+};
+_Static_assert(sizeof(struct message) + STR_MAX_BYTES <= BUFFER_BYTES, "a message fits");
+
+/* The child's side. */
+struct answer {
+	const struct lines_request *request;
+	int pipe;
+	size_t len;
+	char bytes[BUFFER_BYTES];
+};
+
+static void flush(struct answer *a)
 {
-	if (*dbg != NULL)
-		dwarf_end(*dbg);
-}
+	size_t at = 0;
 
-static void elf_free(Elf **elf)
-{
-	if (*elf != NULL)
-		elf_end(*elf);
-}
+	while (at < a->len) {
+		ssize_t count = write(a->pipe, a->bytes + at, a->len - at);
 
-/* Are the debug sections, as they will lie in memory, few enough bytes? */
-static int check_sizes(Elf *elf)
-{
-	size_t names;
-	uint64_t total = 0;
-
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return -ENOEXEC;
-	for (Elf_Scn *s = elf_nextscn(elf, NULL); s != NULL; s = elf_nextscn(elf, s)) {
-		GElf_Shdr h;
-		GElf_Chdr packed;
-		const char *name;
-
-		if (gelf_getshdr(s, &h) == NULL)
-			return -ENOEXEC;
-		name = elf_strptr(elf, names, h.sh_name);
-		if (name != NULL && strncmp(name, ".zdebug", 7) == 0)
-			return -ENOEXEC; /* the old packing hides its size */
-		if (name == NULL || strncmp(name, ".debug", 6) != 0 || h.sh_type == SHT_NOBITS)
-			continue;
-		if ((h.sh_flags & SHF_COMPRESSED) && gelf_getchdr(s, &packed) == NULL)
-			return -ENOEXEC;
-		if (h.sh_size > LINES_MAX_BYTES)
-			return -EFBIG;
-		total += h.sh_size;
-		if (h.sh_flags & SHF_COMPRESSED) {
-			if (packed.ch_size > LINES_MAX_BYTES)
-				return -EFBIG;
-			total += packed.ch_size;
-		}
-		if (total > LINES_MAX_BYTES)
-			return -EFBIG;
+		if (count <= 0)
+			_exit(1);
+		at += (size_t)count;
 	}
-	return 0;
+	a->len = 0;
 }
 
-/* The unit that holds `address`: by .debug_aranges, else one after the other (clang writes none). */
-static int find_unit(Dwarf *dbg, uint64_t address, Dwarf_Die *out)
+static void say(struct answer *a, const struct message *message, const char *file)
 {
-	Dwarf_CU *unit = NULL;
+	if (a->len + sizeof(*message) + message->file_len > sizeof(a->bytes))
+		flush(a);
+	memcpy(a->bytes + a->len, message, sizeof(*message));
+	memcpy(a->bytes + a->len + sizeof(*message), file, message->file_len);
+	a->len += sizeof(*message) + message->file_len;
+}
 
-	if (dwarf_addrdie(dbg, address, out) != NULL)
-		return 0;
-	for (size_t i = 0; i < MAX_UNITS; i++) {
-		uint8_t type;
+static void tell(void *owner, uint64_t address, uint32_t line, const char *file)
+{
+	struct answer *a = owner;
+	struct message message = { address, line, (uint32_t)strnlen(file, STR_MAX_BYTES) };
 
-		if (dwarf_get_units(dbg, unit, &unit, NULL, &type, out, NULL) != 0)
+	if (message.file_len > 0 && a->request->wants(a->request->owner, address))
+		say(a, &message, file);
+}
+
+static _Noreturn void be_child(const struct lines_request *request, int pipe)
+{
+	struct answer a = { .request = request, .pipe = pipe };
+	struct message end = { 0 };
+
+	if (sandbox_enter() < 0)
+		_exit(1);
+	end.address = (uint64_t)dwarflines_read(request->fd, request->address, tell, &a);
+	say(&a, &end, "");
+	flush(&a);
+	_exit(0);
+}
+
+/* Takes the whole messages of `bytes`. Returns how many bytes they were; -EBADMSG: nonsense. *out_result is set by the
+ * last one. */
+static ssize_t take(const struct lines_request *request, const char *bytes, size_t len,
+		    int *out_result)
+{
+	size_t at = 0;
+
+	while (len - at >= sizeof(struct message)) {
+		struct message m;
+
+		memcpy(&m, bytes + at, sizeof(m));
+		if (m.file_len > STR_MAX_BYTES)
+			return -EBADMSG;
+		if (len - at < sizeof(m) + m.file_len)
 			break;
-		if (type == DW_UT_compile && dwarf_haspc(out, address) == 1)
-			return 0;
+		if (m.line == 0)
+			*out_result = (int)(int64_t)m.address;
+		else if (m.file_len > 0)
+			request->take(request->owner, m.address, m.line, bytes + at + sizeof(m),
+				      m.file_len);
+		at += sizeof(m) + m.file_len;
 	}
-	return -ENOENT;
+	return (ssize_t)at;
 }
 
-/* Refuses a line program that would unfold to more memory than we are ready to take. */
-static int check_program(Elf *elf, Dwarf_Die *unit)
+static uint64_t now_ms(void)
 {
-	Dwarf_Attribute attribute;
-	Dwarf_Word offset;
-	size_t names;
+	struct timespec now;
 
-	if (dwarf_attr(unit, DW_AT_stmt_list, &attribute) == NULL ||
-	    dwarf_formudata(&attribute, &offset) != 0 || elf_getshdrstrndx(elf, &names) < 0)
-		return -ENOENT;
-	for (Elf_Scn *s = elf_nextscn(elf, NULL); s != NULL; s = elf_nextscn(elf, s)) {
-		GElf_Shdr h;
-		Elf_Data *bytes;
-		uint32_t len;
-		const char *name;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / NS_PER_MS;
+}
 
-		if (gelf_getshdr(s, &h) == NULL)
+/* Listens until the child says its result, or has had its time. */
+static int listen_to(const struct lines_request *request, int pipe)
+{
+	char bytes[BUFFER_BYTES];
+	size_t have = 0, total = 0;
+	uint64_t end_ms = now_ms() + LINES_TIMEOUT_MS, at_ms;
+	int result = -EIO;
+
+	while (total < MAX_ANSWER_BYTES && (at_ms = now_ms()) < end_ms) {
+		struct pollfd p = { .fd = pipe, .events = POLLIN };
+		ssize_t count, used;
+
+		if (poll(&p, 1, (int)(end_ms - at_ms)) <= 0)
 			continue;
-		name = elf_strptr(elf, names, h.sh_name);
-		if (name == NULL || strcmp(name, ".debug_line") != 0)
-			continue;
-		bytes = elf_rawdata(s, NULL); /* libdw has unpacked it by now */
-		if (bytes == NULL || bytes->d_buf == NULL || bytes->d_size < 4 ||
-		    offset > bytes->d_size - 4)
-			return -ENOEXEC;
-		memcpy(&len, (const char *)bytes->d_buf + offset, sizeof(len));
-		return len <= LINES_MAX_UNIT_BYTES ? 0 : -EFBIG;
+		count = read(pipe, bytes + have, sizeof(bytes) - have);
+		if (count <= 0)
+			break;
+		have += (size_t)count;
+		total += (size_t)count;
+		used = take(request, bytes, have, &result);
+		if (used < 0)
+			return -EIO;
+		have -= (size_t)used;
+		memmove(bytes, bytes + used, have);
 	}
-	return -ENOENT;
+	return result;
 }
 
-static void tell_function(Dwarf_Die *function, lines_found *found, void *owner)
+static uint64_t timeval_ns(struct timeval t)
 {
-	Dwarf_Addr start;
-	int number;
-	const char *file;
-
-	if (dwarf_entrypc(function, &start) != 0 || dwarf_decl_line(function, &number) != 0 ||
-	    number <= 0)
-		return;
-	file = dwarf_decl_file(function);
-	if (file != NULL)
-		found(owner, start, (uint32_t)number, file);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * NS_PER_US;
 }
 
-/* Functions by their declarations, in namespaces too. libdw's own visitor would recurse as deep as the file says. */
-static void tell_functions(Dwarf_Die *unit, lines_found *found, void *owner)
+int lines_read(const struct lines_request *request, uint64_t *spent_ns)
 {
-	Dwarf_Die path[MAX_DEPTH];
-	size_t depth = 0;
-	int rc = dwarf_child(unit, &path[0]);
+	struct rusage used;
+	int pipes[2], rc;
+	pid_t child;
 
-	for (size_t i = 0; i < MAX_DIES; i++) {
-		int tag;
-
-		if (rc != 0) { /* the end of this level */
-			if (depth == 0)
-				return;
-			depth--;
-			rc = dwarf_siblingof(&path[depth], &path[depth]);
-			continue;
-		}
-		tag = dwarf_tag(&path[depth]);
-		if (tag == DW_TAG_subprogram)
-			tell_function(&path[depth], found, owner);
-		if (tag == DW_TAG_namespace && depth + 1 < MAX_DEPTH &&
-		    dwarf_child(&path[depth], &path[depth + 1]) == 0)
-			depth++;
-		else
-			rc = dwarf_siblingof(&path[depth], &path[depth]);
-	}
-}
-
-/* Lines, for code that is no function of its own ("f.cold"). */
-static int tell_lines(Dwarf_Die *unit, lines_found *found, void *owner)
-{
-	Dwarf_Lines *lines;
-	size_t count;
-
-	if (dwarf_getsrclines(unit, &lines, &count) != 0)
-		return -ENOEXEC;
-	for (size_t i = 0; i < count; i++) {
-		Dwarf_Line *line = dwarf_onesrcline(lines, i);
-		Dwarf_Addr address;
-		int number;
-		const char *file;
-
-		if (line == NULL || dwarf_lineaddr(line, &address) != 0 ||
-		    dwarf_lineno(line, &number) != 0 || number <= 0)
-			continue;
-		file = dwarf_linesrc(line, NULL, NULL);
-		if (file != NULL)
-			found(owner, address, (uint32_t)number, file);
-	}
-	return 0;
-}
-
-int lines_read(int fd, uint64_t address, lines_found *found, void *owner)
-{
-	SCOPED(elf_free) Elf *elf = NULL;
-	SCOPED(dwarf_free) Dwarf *dbg = NULL;
-	Dwarf_Die unit;
-	int rc = elffile_check(fd);
-
-	if (rc < 0)
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return -errno;
+	child = sandbox_fork();
+	if (child == 0)
+		be_child(request, pipes[1]);
+	close(pipes[1]);
+	rc = child < 0 ? (int)child : listen_to(request, pipes[0]);
+	close(pipes[0]);
+	if (child < 0)
 		return rc;
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf == NULL)
-		return -ENOEXEC;
-	rc = check_sizes(elf);
-	if (rc < 0)
-		return rc;
-	dbg = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	if (dbg == NULL)
-		return -ENOEXEC;
-	rc = find_unit(dbg, address, &unit);
-	if (rc == 0)
-		rc = check_program(elf, &unit);
-	if (rc < 0)
-		return rc;
-	tell_functions(&unit, found, owner);
-	return tell_lines(&unit, found, owner);
+	kill(child, SIGKILL); /* it has said all, or too little for too long */
+	while (wait4(child, NULL, __WALL, &used) < 0)
+		if (errno != EINTR)
+			return rc;
+	*spent_ns += timeval_ns(used.ru_utime) + timeval_ns(used.ru_stime);
+	return rc;
 }

@@ -1,19 +1,27 @@
-/* lines.h - where in the sources functions begin, from the debug information inside a binary. Another door for
- * foreign bytes (libdw's readers of .debug_line and .debug_info): a file descriptor in, plain places out; nothing
- * stays open. Files with very much debug information are left alone. One thread. */
+/* lines.h - where in the sources functions begin, from the debug information inside a binary. A child without rights
+ * reads it; when the file leads it astray only the lines are missing. One thread. */
 #ifndef TARE_SENSE_LINES_H
 #define TARE_SENSE_LINES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#define LINES_MAX_BYTES	     (16u << 20) /* of all debug sections, unpacked: they are read at once */
-#define LINES_MAX_UNIT_BYTES (512u << 10) /* of one line program: a byte can become 80 */
+#define LINES_TIMEOUT_MS 2000
 
-/* One address of the source `file` (borrowed during the call) at `line` (> 0). Addresses are the file's own. */
-typedef void lines_found(void *owner, uint64_t address, uint32_t line, const char *file);
+struct lines_request {
+	int fd;		  /* the binary; borrowed */
+	uint64_t address; /* its compilation unit is read */
+	/* Is the place of this address wanted? Called in the child: what it changes is lost. */
+	bool (*wants)(void *owner, uint64_t address);
+	/* One wanted place; `file` is borrowed, `file_len` > 0, any bytes. An address may come more than once: the first
+	 * is the best. */
+	void (*take)(void *owner, uint64_t address, uint32_t line, const char *file,
+		     uint32_t file_len);
+	void *owner;
+};
 
-/* Tells all places of the compilation unit that holds `address`: first those where functions are declared, then its
- * lines, in order. -ENOENT: no unit has it; -EFBIG; -ENOEXEC. */
-int lines_read(int fd, uint64_t address, lines_found *found, void *owner);
+/* Reads. Adds the child's CPU time to *spent_ns. -EFBIG: so much debug information that it is left alone; -ENOENT:
+ * none for that address; -EIO: the child died or took too long; -errno when it could not be started. */
+int lines_read(const struct lines_request *request, uint64_t *spent_ns);
 
 #endif

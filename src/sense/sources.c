@@ -3,9 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,22 +36,44 @@ struct filling {
 	struct naming *names;
 };
 
-/* Of the places of an address the first is where its function is declared. */
-static void take_line(void *owner, uint64_t address, uint32_t line, const char *file)
+static const struct symbol *find_symbol(const struct tables *t, uint64_t address)
 {
-	struct filling *f = owner;
-	const struct tables *t = f->tables;
 	const struct symbol *symbol;
-	struct source_place *place;
 
 	if (address < t->base || address - t->base > UINT32_MAX)
-		return;
+		return NULL;
 	symbol = tables_symbol(t, (uint32_t)(address - t->base));
-	if (symbol == NULL || t->base + symbol->start != address)
+	return symbol != NULL && t->base + symbol->start == address ? symbol : NULL;
+}
+
+static bool wants_place(void *owner, uint64_t address)
+{
+	struct filling *f = owner;
+	const struct symbol *symbol = find_symbol(f->tables, address);
+	struct source_place *place;
+
+	if (symbol == NULL)
+		return false;
+	place = &f->sources->places[symbol - f->tables->symbols];
+	if (place->line != 0)
+		return false;
+	place->line = 1; /* said once: the child forgets it */
+	return true;
+}
+
+/* Of the places of an address the first is where its function is declared. */
+static void take_place(void *owner, uint64_t address, uint32_t line, const char *file,
+		       uint32_t file_len)
+{
+	struct filling *f = owner;
+	const struct symbol *symbol = find_symbol(f->tables, address);
+	struct source_place *place;
+
+	if (symbol == NULL)
 		return;
-	place = &f->sources->places[symbol - t->symbols];
+	place = &f->sources->places[symbol - f->tables->symbols];
 	if (place->line == 0)
-		*place = (struct source_place){ naming_keep(f->names, file, strlen(file)), line };
+		*place = (struct source_place){ naming_keep(f->names, file, file_len), line };
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -75,10 +96,12 @@ struct source_place sources_find(struct sources *s, const struct tables *t,
 	if (s->places == NULL)
 		return (struct source_place){ STR_EMPTY, 0 };
 	if (s->places[at].line == 0 && s->fd >= 0 && !symbol->is_plt) {
+		struct lines_request request = { s->fd, t->base + symbol->start, wants_place,
+						 take_place, &filling };
+
 		before_ns = thread_cpu_ns();
-		if (lines_read(s->fd, t->base + symbol->start, take_line, &filling) == -EFBIG)
+		if (lines_read(&request, &s->spent_ns) == -EFBIG)
 			stop(s);
-		malloc_trim(0);
 		s->spent_ns += thread_cpu_ns() - before_ns;
 		if (s->spent_ns > SOURCES_MAX_NS)
 			stop(s);
