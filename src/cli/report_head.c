@@ -78,7 +78,8 @@ void label_put_price(struct text *t, const struct report *r)
 	char limit[48], price[48];
 
 	units_format_price(label->price_limit_ppm, limit, sizeof(limit));
-	units_format_price((uint64_t)(value * 10000 + 0.5), price, sizeof(price));
+	units_format_price(value < 1e12 ? (uint64_t)(value * 10000 + 0.5) : UINT64_MAX, price,
+			   sizeof(price));
 	if (label_is_price_unmeasured(r)) {
 		text_printf(t, "— not measured; the limit is %s", limit);
 		return;

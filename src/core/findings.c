@@ -18,7 +18,9 @@ struct facts {
 
 static uint64_t ppm_of_cpu(uint64_t ns, uint64_t elapsed_ns)
 {
-	return elapsed_ns == 0 ? 0 : (uint64_t)((double)ns / (double)elapsed_ns * PPM + 0.5);
+	double ppm = elapsed_ns == 0 ? 0 : (double)ns / (double)elapsed_ns * (double)PPM + 0.5;
+
+	return ppm < 1e18 ? (uint64_t)ppm : UINT64_MAX;
 }
 
 static bool is_unfinished(const struct facts *f, struct finding *out)

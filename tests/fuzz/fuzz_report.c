@@ -1,0 +1,179 @@
+/* fuzz_report.c - a recording with any numbers and names that the store would let through, on its way to words and JSON:
+ * references exist and sums stay below 2^63, everything else is whatever the input says. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/report.h"
+#include "core/fields.h"
+#include "core/scoped.h"
+#include "core/verdict.h"
+#include "fuzz/fuzz.h"
+
+enum { FRAMES = 12, NODES = 24, CONTEXTS = 12, ROWS = 6 };
+
+struct input {
+	const uint8_t *bytes;
+	size_t left;
+};
+
+/* The next eight bytes, 0 behind the end; below 2^bits. Small and large numbers are as likely. */
+static uint64_t take(struct input *in, unsigned bits)
+{
+	uint64_t word = 0;
+	size_t used = in->left < sizeof(word) ? in->left : sizeof(word);
+	unsigned shift;
+
+	if (used > 0)
+		memcpy(&word, in->bytes, used);
+	in->bytes += used;
+	in->left -= used;
+	shift = (unsigned)(word >> 58) % bits;
+	return (word & ((UINT64_C(1) << bits) - 1)) >> shift;
+}
+
+/* A name of up to 40 bytes of the input; some are words that mean something. */
+static struct str take_name(struct input *in)
+{
+	static const struct str words[] = {
+		STR_LITERAL("[broken]"),   STR_LITERAL("[cut 12]"),   STR_LITERAL("[kernel]"),
+		STR_LITERAL("[no stack]"), STR_LITERAL("[x.so+0x1]"), STR_LITERAL("not allowed: x"),
+		STR_LITERAL("cpu"),	   STR_LITERAL("signal")
+	};
+	size_t len = take(in, 6) % 48;
+	struct str name;
+
+	if (len >= 40 || in->left == 0)
+		return words[len % ARRAY_LEN(words)];
+	len = len < in->left ? len : in->left;
+	name = (struct str){ (const char *)in->bytes, (uint32_t)len };
+	in->bytes += len;
+	in->left -= len;
+	return name;
+}
+
+/* Every column of a row, by its type; keys too. */
+static void fill_row(struct input *in, const struct table *table, void *row, unsigned bits)
+{
+	for (size_t i = 0; i < table->field_count; i++) {
+		const struct field *f = &table->fields[i];
+		char *at = (char *)row + f->offset;
+
+		if (f->type == FIELD_U32)
+			*(uint32_t *)at = (uint32_t)take(in, 32);
+		else if (f->type == FIELD_U64)
+			*(uint64_t *)at = take(in, bits);
+		else if (f->type == FIELD_I64)
+			*(int64_t *)at = (int64_t)take(in, 63) - (int64_t)take(in, 63);
+		else if (f->type == FIELD_BOOL)
+			*(bool *)at = take(in, 1) != 0;
+		else if (f->type == FIELD_STR)
+			*(struct str *)at = take_name(in);
+		else
+			for (size_t b = 0; b < BATCH_COUNT; b++)
+				((uint64_t *)at)[b] = take(in, 53);
+	}
+}
+
+/* Rows as check.c of the store leaves them: sorted by id, references there, no circles. */
+static void fill(struct input *in, struct recording *r)
+{
+	fill_row(in, &table_recording, &r->label, 63);
+	for (uint32_t i = 0; i < FRAMES; i++) {
+		fill_row(in, &table_frame, &r->frames[i], 63);
+		r->frames[i].id = i * 3;
+		r->frames[i].kind %= 6;
+	}
+	for (uint32_t i = 0; i < NODES; i++)
+		r->nodes[i] = (struct node_row){
+			.id = i * 2,
+			.parent =
+				i == 0 || take(in, 3) == 0 ? NO_ID : (uint32_t)take(in, 8) % i * 2,
+			.frame = (uint32_t)take(in, 8) % FRAMES * 3,
+		};
+	for (uint32_t i = 0; i < CONTEXTS; i++) {
+		fill_row(in, &table_context, &r->contexts[i], 56);
+		r->contexts[i].node = (uint32_t)take(in, 8) % NODES * 2;
+	}
+	for (uint32_t i = 0; i < ROWS; i++) {
+		fill_row(in, &table_slot, &r->slots[i], 56);
+		r->slots[i].node = take(in, 1) == 0 ? NO_ID : (uint32_t)take(in, 8) % NODES * 2;
+		fill_row(in, &table_ledger, &r->ledger[i], 56);
+	}
+}
+
+static void print(const struct report *r, FILE *out, bool is_ascii)
+{
+	SCOPED(text_free) struct text verdict = TEXT_EMPTY;
+	SCOPED(screen_free) struct screen s = { .out = out, .columns = 80, .is_ascii = is_ascii };
+
+	verdict_put(&verdict, r->recording, r->analysis);
+	screen_wrap(&s, text_chars(&verdict), 0);
+	label_head(&s, r);
+	table_functions(&s, r, false);
+	table_threads(&s, r, true);
+	label_whole(&s, r);
+}
+
+/* Nothing that a terminal obeys, and UTF-8. */
+static void check_printed(const char *bytes, size_t len, bool is_json)
+{
+	for (size_t at = 0; at < len;) {
+		uint32_t point = 0;
+		size_t used = text_decode(bytes + at, len - at, &point);
+
+		if (used == 0 ||
+		    (point != '\n' && !is_json && text_point_columns(point) == TEXT_HIDDEN))
+			abort();
+		at += used;
+	}
+}
+
+static void print_and_check(const struct report *r, int how)
+{
+	char *bytes = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&bytes, &len);
+
+	if (out == NULL)
+		abort();
+	if (how < 2)
+		print(r, out, how == 1);
+	else if (report_json(out, r) != 0)
+		abort();
+	fclose(out);
+	check_printed(bytes, len, how == 2);
+	free(bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static struct node_row nodes[NODES];
+	static struct frame_row frames[FRAMES];
+	static struct slot_row slots[ROWS];
+	static struct context_row contexts[CONTEXTS];
+	static struct ledger_row ledger[ROWS];
+	struct recording r = { .nodes = nodes,
+			       .frames = frames,
+			       .slots = slots,
+			       .contexts = contexts,
+			       .ledger = ledger,
+			       .node_count = NODES,
+			       .frame_count = FRAMES,
+			       .slot_count = ROWS,
+			       .context_count = CONTEXTS,
+			       .ledger_count = ROWS };
+	SCOPED(analysis_free) struct analysis a = ANALYSIS_EMPTY;
+	SCOPED(findings_free) struct findings f = { .count = 0 };
+	struct report report = { &r, &a, &f, "x.tare" };
+	struct input in = { bytes, size };
+	struct err err = ERR_EMPTY;
+
+	fill(&in, &r);
+	r.file_bytes = take(&in, 63);
+	if (analysis_open(&r, &a, &err) != 0 || findings_open(&r, &a, &f, &err) != 0)
+		abort();
+	for (int how = 0; how < 3; how++)
+		print_and_check(&report, how);
+	return 0;
+}
