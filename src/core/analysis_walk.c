@@ -309,19 +309,42 @@ static void choose_lines(struct walk *w)
 			w->a->functions[f].line = r->frames[best[f]].line;
 }
 
+static uint32_t batches_of(const struct recording *r)
+{
+	return r->label.batches < BATCH_COUNT ? r->label.batches : BATCH_COUNT;
+}
+
+/* Samples by batch, from the slots. Where no slot has any, they are spread as the weight is. */
+static void count_kept(struct walk *w)
+{
+	const struct recording *r = w->r;
+	uint32_t batches = batches_of(r), slots = r->label.slot_count;
+	uint64_t all = 0, spread = 0, weight_ns = 0;
+
+	for (uint32_t i = 0; batches > 0 && i < r->slot_count && r->slots[i].id < slots; i++) {
+		w->kept[(uint64_t)r->slots[i].id * batches / slots] += r->slots[i].kept;
+		all += r->slots[i].kept;
+	}
+	for (uint32_t b = 0; all == 0 && b < batches && w->a->sampled_ns > 0; b++) {
+		add_ns(&weight_ns, w->whole_ns[b]);
+		w->kept[b] = (uint64_t)((double)w->a->kept * (double)weight_ns /
+					(double)w->a->sampled_ns) -
+			     spread;
+		spread += w->kept[b];
+	}
+}
+
 static void set_share(struct weighed *part, const uint64_t *part_ns, const struct walk *w)
 {
-	size_t batches = w->r->label.batches;
-
 	part->share =
-		stats_share(part_ns, w->whole_ns, batches < BATCH_COUNT ? batches : BATCH_COUNT,
-			    part->kept, w->a->kept);
+		stats_sampled_share(part_ns, w->whole_ns, w->kept, batches_of(w->r), part->kept);
 }
 
 static void set_shares(struct walk *w)
 {
 	struct analysis *a = w->a;
 
+	count_kept(w);
 	for (uint32_t i = 0; i < a->function_count; i++) {
 		set_share(&a->functions[i].own, w->own_ns[i], w);
 		set_share(&a->functions[i].with_callees, w->with_ns[i], w);

@@ -19,6 +19,7 @@ struct walk {
 	uint64_t *all_of_frame_ns;
 	batches_ns *own_ns, *with_ns, *thread_ns;
 	batches_ns whole_ns, unnamed_ns;
+	uint64_t kept[BATCH_COUNT]; /* samples by batch */
 	uint32_t no_stack_function; /* where time goes whose path is only a thread */
 	uint32_t no_thread;	    /* where time goes whose path has none */
 };

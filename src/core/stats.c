@@ -1,11 +1,14 @@
-/* stats.c - batch means, and the floor below them. */
+/* stats.c - errors within batches for what is sampled, between them for what is measured. */
 #include "core/stats.h"
 
 #include <math.h>
 
 #include "core/scoped.h"
 
-#define Z95 1.959963984540054
+#define Z95		1.959963984540054
+#define TOO_FEW_SAMPLES 5   /* below, nothing can be said */
+#define FEW_SAMPLES	20  /* below, the binomial's own interval is the floor */
+#define DRAWN_TO_WHOLE	2.0 /* samples' worth */
 
 /* What the batches say, before any floor. */
 struct batch_sums {
@@ -90,6 +93,69 @@ struct share stats_share(const uint64_t *part_ns, const uint64_t *whole_ns, size
 		return share;
 	share.error = fmax(batch_error(part_ns, whole_ns, batches, &sums),
 			   sample_error(share.value, (double)range_kept));
+	share.error = fmin(share.error, 1);
+	return share;
+}
+
+/* Batches in a row with their samples; at least one. */
+struct stratum {
+	double part, whole, kept;
+};
+
+/* What one stratum adds to the variance; the divisor makes the sum right on average for a steady mix, however few
+ * samples a stratum has. */
+static double stratum_variance(const struct stratum *s, const struct batch_sums *sums)
+{
+	double run = fmin(sums->part / sums->whole, 1), drawn = s->kept + DRAWN_TO_WHOLE;
+	double weight = s->whole / sums->whole;
+	double own = s->whole > 0 ? fmin(s->part / s->whole, 1) : run;
+	double share = (own * s->kept + run * DRAWN_TO_WHOLE) / drawn;
+
+	return weight * weight * share * (1 - share) / (s->kept * (1 - s->kept / (drawn * drawn)));
+}
+
+/* Each batch is a stratum; one without a sample joins the next that has one (its weight came from a neighbour's
+ * group), and what follows the last joins that. */
+static double strata_variance(const uint64_t *part_ns, const uint64_t *whole_ns,
+			      const uint64_t *kept, size_t batches, const struct batch_sums *sums)
+{
+	struct stratum open = { 0 };
+	double variance = 0;
+	size_t last = 0;
+
+	for (size_t i = 0; i < batches; i++)
+		last = kept[i] > 0 ? i : last;
+	for (size_t i = 0; i < batches; i++) {
+		open.part += (double)part_ns[i];
+		open.whole += (double)whole_ns[i];
+		open.kept += (double)kept[i];
+		if (open.kept > 0 && (i < last || i + 1 == batches)) {
+			variance += stratum_variance(&open, sums);
+			open = (struct stratum){ 0 };
+		}
+	}
+	return variance;
+}
+
+struct share stats_sampled_share(const uint64_t *part_ns, const uint64_t *whole_ns,
+				 const uint64_t *kept, size_t batches, uint64_t part_kept)
+{
+	struct batch_sums sums = sum_batches(part_ns, whole_ns, batches);
+	struct share share = { .error = 1, .kept = part_kept };
+	double all = 0, part;
+
+	for (size_t i = 0; i < batches; i++)
+		all += (double)kept[i];
+	share.is_coarse = all < STATS_COARSE_BELOW;
+	if (sums.whole <= 0)
+		return share;
+	share.value = fmin(sums.part / sums.whole, 1);
+	if (all < TOO_FEW_SAMPLES)
+		return share;
+	share.error = Z95 * sqrt(strata_variance(part_ns, whole_ns, kept, batches, &sums));
+	part = share.value * all;
+	if (part < FEW_SAMPLES || all - part < FEW_SAMPLES)
+		share.error = fmax(share.error, sample_error(share.value, all));
 	share.error = fmin(share.error, 1);
 	return share;
 }

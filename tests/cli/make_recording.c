@@ -46,9 +46,11 @@ static void make_parser(struct build *b)
 		path[sizeof(path) - 6] = c;
 		build_context(b, path, NS_PER_S / 12, 8);
 	}
-	build_slot(b, 1, 60 * NS_PER_S, 6000, 0);
+	l->slot_count = BATCH_COUNT;
+	build_slot(b, 1, 100 * NS_PER_S / 31, 318, 0);
 	build_slot(b, NO_ID, 0, 0, 100);
-	build_slot(b, 3, 40 * NS_PER_S, 4000, 0);
+	for (int i = 2; i < BATCH_COUNT; i++)
+		build_slot(b, i < 20 ? 1 : 3, 100 * NS_PER_S / 31, i < 20 ? 323 : 322, 0);
 	for (int i = 0; i < 64; i++)
 		build_window(b, NS_PER_MS + (uint64_t)(i % 3) * 200 * NS_PER_US, NS_PER_MS / 2);
 	l->kernel_stacks = (struct str)STR_LITERAL("not allowed: perf_event_paranoid is 2");

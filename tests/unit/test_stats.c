@@ -300,6 +300,164 @@ static void fewer_than_100_samples_in_the_range_are_coarse(void **state)
 	assert_false(stats_share(part, whole, 2, 50, 100).is_coarse);
 }
 
+/* ---- what is sampled: judged within each batch ---- */
+
+/* One run of which batch b spends `p[b]` of its time in the part. Returns the share; *out_truth is the run's own. */
+static struct share sample_once(const double *p, const struct program *program, uint64_t *seed,
+				double *out_truth)
+{
+	uint64_t part[MAX_BATCHES] = { 0 }, whole[MAX_BATCHES] = { 0 }, kept[MAX_BATCHES] = { 0 },
+		 hits = 0;
+	double inside = 0, all = 0;
+
+	for (size_t b = 0; b < program->batches; b++) {
+		uint64_t each = program->weight[b] * PERIOD_NS;
+
+		for (unsigned i = 0; i < program->samples[b]; i++) {
+			bool is_in = draw(seed) < p[b];
+
+			part[b] += is_in ? each : 0;
+			hits += is_in;
+		}
+		whole[b] = program->samples[b] * each;
+		kept[b] = program->samples[b];
+		inside += p[b] * (double)whole[b];
+		all += (double)whole[b];
+	}
+	*out_truth = inside / all;
+	return stats_sampled_share(part, whole, kept, program->batches, hits);
+}
+
+static struct outcome sample_often(const double *p, const struct program *program)
+{
+	static double widths[RUNS];
+	unsigned held = 0;
+	uint64_t seed = 20261130;
+
+	for (unsigned run = 0; run < RUNS; run++) {
+		double truth;
+		struct share share = sample_once(p, program, &seed, &truth);
+
+		held += fabs(share.value - truth) <= share.error;
+		widths[run] = share.error;
+	}
+	qsort(widths, RUNS, sizeof(widths[0]), by_size);
+	return (struct outcome){ (double)held / RUNS, widths[RUNS / 2] };
+}
+
+static void a_steady_mix_is_judged_as_independent_samples_would_be(void **state)
+{
+	static const size_t batches[] = { 4, 16, 23, 32 };
+	static const unsigned all[] = { 200, 1600 };
+
+	(void)state;
+	for (size_t b = 0; b < ARRAY_LEN(batches); b++)
+		for (size_t i = 0; i < ARRAY_LEN(shares) * ARRAY_LEN(all); i++) {
+			double share = shares[i / 2], p[MAX_BATCHES];
+			unsigned samples = (unsigned)(all[i % 2] / batches[b]);
+			struct program program = even_program(share, 0, batches[b], samples);
+
+			for (size_t k = 0; k < MAX_BATCHES; k++)
+				p[k] = share;
+			struct outcome got = sample_often(p, &program);
+			double wide =
+				got.width / theory(share, (double)samples * (double)batches[b]);
+
+			print_message(
+				"%2zu batches of %3u, %.2f: held %.4f, width %.3f of theory\n",
+				batches[b], samples, share, got.held, wide);
+			assert_true(got.held >= .93 && got.held <= .99);
+			assert_true(wide >= .97 && wide <= 1.25);
+		}
+}
+
+static void a_phase_is_no_error(void **state)
+{
+	/* First one thing, then another, then a mix: 5,000 samples, of which a third is certain either way. */
+	struct program program = even_program(0, 0, 30, 166);
+	double p[MAX_BATCHES];
+
+	(void)state;
+	for (size_t b = 0; b < 30; b++)
+		p[b] = b < 10 ? 1 : b < 20 ? 0 : .5;
+	struct outcome got = sample_often(p, &program);
+
+	print_message("held %.4f, half width %.4f\n", got.held, got.width);
+	assert_true(got.held >= .95);
+	assert_true(got.width <= theory(.5, 4980));	/* never more than a steady mix has */
+	assert_true(got.width >= theory(.5, 1660) / 3); /* never less than its mixed third has */
+}
+
+static void samples_that_weigh_more_count_more(void **state)
+{
+	struct program program = even_program(0, 0, 32, 0);
+	double p[MAX_BATCHES];
+
+	(void)state;
+	/* one in D kept, D doubling with the length of the run: 640 ticks a batch */
+	for (size_t b = 0; b < 32; b++) {
+		program.weight[b] = b < 2 ? 1 : b < 4 ? 2 : b < 8 ? 4 : b < 16 ? 8 : 16;
+		program.samples[b] = (unsigned)(640 / program.weight[b]);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(shares); i++) {
+		for (size_t b = 0; b < 32; b++)
+			p[b] = shares[i];
+		struct outcome got = sample_often(p, &program);
+
+		print_message("%.2f: held %.4f, width %.4f\n", shares[i], got.held, got.width);
+		assert_true(got.held >= .935 && got.held <= .975);
+	}
+}
+
+static void few_samples_never_look_certain(void **state)
+{
+	static const double rare[] = { .01, .003, .001 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rare); i++) {
+		struct program program = even_program(rare[i], 0, 32, 50);
+		double p[MAX_BATCHES];
+
+		for (size_t b = 0; b < 32; b++)
+			p[b] = rare[i];
+		struct outcome got = sample_often(p, &program);
+
+		print_message("%.3f: held %.4f, width %.5f\n", rare[i], got.held, got.width);
+		assert_true(got.held >= .93);
+		assert_true(got.width <= 2.8 * theory(rare[i], 1600));
+	}
+}
+
+static void a_sampled_share_without_samples_is_not_known(void **state)
+{
+	static const uint64_t none[4] = { 0 }, part[4] = { 5, 0, 0, 0 }, all[4] = { 9, 9, 9, 9 },
+			      kept[4] = { 30, 30, 30, 30 };
+
+	(void)state;
+	assert_float_equal(stats_sampled_share(part, none, kept, 4, 0).error, 1, 0);
+	assert_float_equal(stats_sampled_share(part, all, none, 4, 0).error, 1, 0);
+	assert_float_equal(stats_sampled_share(none, all, kept, 4, 0).error, 3.0 / 120, 1e-12);
+	assert_float_equal(stats_sampled_share(all, all, kept, 4, 120).error, 3.0 / 120, 1e-12);
+	assert_float_equal(stats_sampled_share(all, part, kept, 4, 120).value, 1, 0);
+	assert_true(stats_sampled_share(part, all, kept, 3, 1).is_coarse);
+	assert_false(stats_sampled_share(part, all, kept, 4, 1).is_coarse);
+}
+
+/* Weight without a sample of its own is judged with the samples beside it, wherever it is. */
+static void a_batch_without_samples_joins_its_neighbour(void **state)
+{
+	static const uint64_t part[5] = { 50, 100, 50, 100, 50 },
+			      whole[5] = { 100, 200, 100, 200, 100 };
+	static const uint64_t kept[5] = { 0, 500, 0, 500, 0 };
+	static const uint64_t joined_part[2] = { 150, 200 }, joined_whole[2] = { 300, 400 };
+	static const uint64_t joined_kept[2] = { 500, 500 };
+
+	(void)state;
+	assert_float_equal(
+		stats_sampled_share(part, whole, kept, 5, 500).error,
+		stats_sampled_share(joined_part, joined_whole, joined_kept, 2, 500).error, 1e-12);
+}
+
 /* P(|T| <= t) by integrating the density: Simpson's rule over 4,000 steps. */
 static double inside(double t, double df)
 {
@@ -341,6 +499,12 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_known_is_not_made_up),
 		cmocka_unit_test(a_part_over_its_whole_is_still_a_share),
 		cmocka_unit_test(fewer_than_100_samples_in_the_range_are_coarse),
+		cmocka_unit_test(a_steady_mix_is_judged_as_independent_samples_would_be),
+		cmocka_unit_test(a_phase_is_no_error),
+		cmocka_unit_test(samples_that_weigh_more_count_more),
+		cmocka_unit_test(few_samples_never_look_certain),
+		cmocka_unit_test(a_sampled_share_without_samples_is_not_known),
+		cmocka_unit_test(a_batch_without_samples_joins_its_neighbour),
 		cmocka_unit_test(students_t_holds_95_in_100_for_every_df),
 	};
 

@@ -80,7 +80,7 @@ static void a_share_whose_lower_end_is_under_five_percent_does_not_stand_out(voi
 		path[sizeof(path) - 2] = c;
 		build_context(&b, path, 98, 10);
 	}
-	says(&b, "No place stands out: the largest is a, 11 % ± 6");
+	says(&b, "No place stands out: the largest is a, 11 % ± 7");
 }
 
 static void few_samples_are_coarse(void **state)
@@ -91,7 +91,7 @@ static void few_samples_are_coarse(void **state)
 	build_begin(&b);
 	build_context(&b, "job/1/1 > main > gzencode", 32000, 20);
 	build_context(&b, "job/1/1 > main", 28800, 18);
-	says(&b, "Coarse, 38 samples: 53 % ± 15 running in gzencode");
+	says(&b, "Coarse, 38 samples: 53 % ± 17 running in gzencode");
 }
 
 static void one_span_tells_no_error_so_no_number_is_said(void **state)
@@ -130,7 +130,7 @@ static void unfinished_and_coarse_are_both_said(void **state)
 	build_context(&b, "job/1/1 > main", 80, 8);
 	b.r.label.is_finished = false;
 	b.r.label.saved_wall_ns = 0;
-	says(&b, "Unfinished, saved until 00:00:00, coarse, 40 samples: 80 % ± 12 running in f");
+	says(&b, "Unfinished, saved until 00:00:00, coarse, 40 samples: 80 % ± 14 running in f");
 }
 
 static void a_hostile_name_is_harmless_in_the_sentence(void **state)
