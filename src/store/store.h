@@ -23,18 +23,23 @@ struct store_saved {
 /* One database engine. Every member is required. `db` belongs to one thread. */
 struct store_ops {
 	const char *scheme; /* "sqlite" */
-	/* Makes a new, empty recording and holds it for writing. A half-made one is never seen under its name.
+	/* Makes a new, empty recording and holds it for writing. A half-made one is never seen under its name. Room on
+	 * the disk for all of it is taken now, where the file system can, so that a disk that fills up later ends nothing.
 	 * -EEXIST: there is one and may_overwrite is false. -EBUSY: another process writes it; the message has its
 	 * pid. -ENOSPC, -EACCES, -EROFS. */
 	int (*create)(const char *url, const struct store_limits *limits, void **out_db,
 		      struct err *err);
-	/* Writes all changes and the label in one transaction, or nothing. -ENOSPC, -EIO: the recording stays as it
-	 * was at the last good save, and saving may be tried again with the same changes and later ones. */
+	/* Writes all changes and the label in one transaction, or nothing. -ENOSPC, -EFBIG, -EIO: the recording stays as
+	 * it was at the last good save, and saving may be tried again: with what then differs from that save, each row
+	 * once (what went and came back is a row, not a gone id). gone_contexts, slots_from and ledger_from are those of
+	 * TASK_RUN. -EFBIG needs SIGXFSZ to be ignored. Waits up to 0.2 s for our own readers. */
 	int (*save)(void *db, const struct label *label, const struct changes *changes,
 		    struct store_saved *out, struct err *err);
-	/* Ends writing; leaves one file (no -wal, no -shm) when no other process reads it. Accepts NULL. */
+	/* Ends writing; leaves one packed file (no -wal, no -shm) that opens on read-only media too. Waits up to 0.3 s for
+	 * readers; who still sits then keeps -wal and -shm there. Takes 5 to 10 ms of CPU a MB. Accepts NULL. */
 	void (*close)(void *db);
-	/* Reads a whole recording, in one short transaction. What is foreign is checked: -EBADMSG for what is no
+	/* Reads a whole recording, in one short transaction, and leaves nothing beside it. One whose writer was killed
+	 * opens too, in a read-only folder as well. Not for a file that this process is writing. What is foreign is checked: -EBADMSG for what is no
 	 * recording or is damaged (says what and where), -ENOTSUP for one that needs a newer tare (says which). */
 	int (*load)(const char *url, struct recording *out, struct err *err);
 	/* The largest limits of a profile that fit into `bytes` with `slots` slots. -ENOSPC: they do not fit; the

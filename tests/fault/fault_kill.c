@@ -12,7 +12,8 @@
 #include "fault/writer.h"
 #include "store/store.h"
 
-#define LONGEST_LIFE_US 60000
+#define LONGEST_LIFE_US 40000
+#define MOST_AWAITED	8
 
 struct tally {
 	uint64_t unborn, closed, saves;
@@ -77,9 +78,13 @@ static bool one_round(struct place *place, struct rng *rng, uint64_t round, stru
 		unlink(settings.path);
 	if (!writer_start(&writer, &settings))
 		return complain("cannot start", "", round);
-	/* One in four may die before its file has its name; on a slow machine the others would too. */
-	if (rng_below(rng, 4) > 0 && writer_ack(&writer, &last))
-		is_born = last.code == 0;
+	/* One in four may die before its file has its name; the others at any instant after some of their saves, however
+	 * slow the machine is. */
+	if (rng_below(rng, 4) > 0)
+		for (uint64_t i = rng_below(rng, MOST_AWAITED); i < MOST_AWAITED; i++)
+			is_born |= writer_ack(&writer, &last) && last.code == 0;
+	if (last.code != 0 || last.is_paused)
+		return complain("create or save failed: ", strerror(-last.code), round);
 	sleep_us(rng_below(rng, LONGEST_LIFE_US));
 	kill(writer.pid, SIGKILL);
 	while (writer_ack(&writer, &ack)) {

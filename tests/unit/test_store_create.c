@@ -323,6 +323,45 @@ static void a_killed_one_opens_in_a_folder_that_is_read_only(void **state)
 	}
 }
 
+static void a_damaged_wal_is_cut_off_where_it_is_damaged(void **state)
+{
+	struct recording recording = RECORDING_EMPTY;
+	struct rng rng;
+	int old = 0, whole = 0;
+
+	(void)state;
+	rng_seed(&rng, 5);
+	copy_of_a_killed_one("dead.tare", false);
+	for (int i = 0; i < 60; i++) {
+		FILE *wal = fopen(place_file(&place, "dead.tare-wal"), "r+");
+		long size, at;
+		int byte;
+
+		assert_non_null(wal);
+		fseek(wal, 0, SEEK_END);
+		size = ftell(wal);
+		at = (long)rng_below(&rng, (uint64_t)size);
+		fseek(wal, at, SEEK_SET);
+		byte = fgetc(wal);
+		fseek(wal, at, SEEK_SET);
+		fputc(byte ^ 0x40, wal);
+		fflush(wal);
+		/* One transaction: all of it, or what was before. */
+		assert_int_equal(
+			store_sqlite.load(place_file(&place, "dead.tare"), &recording, NULL), 0);
+		old += recording.label.saves == 0 && recording.node_count == 0;
+		whole += recording.label.saves == 1 && recording.node_count > 0;
+		recording_free(&recording);
+		fseek(wal, at, SEEK_SET);
+		fputc(byte, wal);
+		fclose(wal);
+	}
+	assert_int_equal(old + whole, 60);
+	assert_true(old > 30);
+	unlink(place_file(&place, "dead.tare"));
+	unlink(place_file(&place, "dead.tare-wal"));
+}
+
 static void a_finished_one_opens_in_a_folder_that_is_read_only(void **state)
 {
 	struct recording recording = RECORDING_EMPTY;
@@ -370,6 +409,7 @@ int main(void)
 		cmocka_unit_test(what_an_earlier_file_left_is_never_played_into_a_new_one),
 		cmocka_unit_test(a_name_is_a_name_whatever_its_bytes),
 		cmocka_unit_test(a_folder_that_may_not_be_written_to_is_told),
+		cmocka_unit_test(a_damaged_wal_is_cut_off_where_it_is_damaged),
 		cmocka_unit_test(a_finished_one_opens_in_a_folder_that_is_read_only),
 		cmocka_unit_test(a_killed_one_opens_in_a_folder_that_is_read_only),
 	};
