@@ -112,7 +112,9 @@ static bool has_unsampled(const struct facts *f, struct finding *out)
 	text_put_duration(&out->evidence, a->unsampled_ns);
 	text_put(&out->evidence, ", stands behind no sample.");
 	text_put(&out->look_next,
-		 "Look next at short processes: one that ends within a period has no sample.");
+		 f->label->lost > 0 ? "Look next at the lost samples: their time has no stack."
+				    : "Look next at short processes: one that ends within a period "
+				      "has no sample.");
 	return true;
 }
 

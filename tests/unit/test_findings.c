@@ -66,6 +66,12 @@ static void unsampled(struct build *b)
 	b->r.label.clock_ns = 110 * NS_PER_S;
 }
 
+static void unsampled_lost(struct build *b)
+{
+	unsampled(b);
+	lost(b);
+}
+
 static void little_unsampled(struct build *b)
 {
 	b->r.label.clock_ns = 105 * NS_PER_S;
@@ -205,6 +211,8 @@ static const struct {
 	{ "throttled once", throttled_once, "throttled", "1 time.", "" },
 	{ "over 5 % unsampled", unsampled, "unsampled", "9.1 % of the CPU time, 10 s",
 	  "short processes" },
+	{ "over 5 % unsampled, and samples were lost", unsampled_lost, "lost_samples unsampled",
+	  "9.1 % of the CPU time", "lost samples" },
 	{ "under 5 % unsampled", little_unsampled, "", "", "" },
 	{ "over 5 % broken", broken, "broken_stacks",
 	  "5.7 % ± 0.4 of the time is in stacks that "
