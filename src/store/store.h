@@ -39,8 +39,8 @@ struct store_ops {
 	 * readers; who still sits then keeps -wal and -shm there. Takes 5 to 10 ms of CPU a MB. Accepts NULL. */
 	void (*close)(void *db);
 	/* Reads a whole recording, in one short transaction, and leaves nothing beside it. One whose writer was killed
-	 * opens too, in a read-only folder as well. Not for a file that this process is writing. What is foreign is checked: -EBADMSG for what is no
-	 * recording or is damaged (says what and where), -ENOTSUP for one that needs a newer tare (says which). */
+	 * opens too, in a read-only folder as well. What is foreign is checked: -EBADMSG for what is no recording or is
+	 * damaged (says what and where), -ENOTSUP for one that needs a newer tare (says which). */
 	int (*load)(const char *url, struct recording *out, struct err *err);
 	/* The largest limits of a profile that fit into `bytes` with `slots` slots. -ENOSPC: they do not fit; the
 	 * message has the largest number of slots that does. */
