@@ -232,6 +232,10 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 	perf_events_count(&s->events, &clock_ns, &lost);
 	clock_ns += s->closed_ns;
 	lost += s->closed_lost;
+	/* Derived weights come from another clock, which may run some ppm ahead; and of a thread counted twice the
+	 * younger event may have given a tick before its elder was seen. */
+	if ((!s->means.has_read || s->has_dropped) && clock_ns < s->given_ns)
+		clock_ns = s->given_ns;
 	*out = (struct sampler_facts){
 		.name = "perf",
 		.clock = "cpu",
@@ -241,8 +245,7 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 		.children = "under a period unseen",
 		.kernel_stacks = s->kernel_stacks[0] != '\0' ? s->kernel_stacks
 							     : spaces_kernel_names(s->spaces),
-		/* Derived weights come from another clock, which may run some ppm ahead. */
-		.clock_ns = clock_ns > s->given_ns ? clock_ns : s->given_ns,
+		.clock_ns = clock_ns,
 		.lost_count = lost > s->lost_count ? lost : s->lost_count,
 		.lost_events = s->lost_events,
 		.throttled_count = s->throttled_count,

@@ -20,6 +20,7 @@ struct sampler {
 	uint32_t generation;	/* of events: one more with every change of period */
 	uint64_t first_id;	/* of the events in force; lower ids are of the period before */
 	uint64_t old_period_ns; /* of those */
+	bool has_dropped;	/* events of threads that were counted twice */
 	bool has_execed;	/* the process that waited for us has executed */
 	int root_fd; /* pidfd of the process in the settings: readable when it ends; -1: it has */
 	int wait_fd; /* epoll: all rings and root_fd */

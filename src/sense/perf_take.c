@@ -152,8 +152,10 @@ static uint64_t weigh(struct sampler *s, const struct perf_record *record,
 	reading.value_ns = perf_rings_word(&s->rings, record, PERF_SAMPLE_AT_READ);
 	weight_ns = perf_weight_read(thread, &thread->slots[record->ring], &reading, out_has_gap,
 				     &double_id);
-	if (double_id != 0)
+	if (double_id != 0) {
 		perf_events_drop(&s->events, double_id);
+		s->has_dropped = true;
+	}
 	return weight_ns;
 }
 
