@@ -255,11 +255,15 @@ static bool is_prime(uint64_t n)
 	return n > 1;
 }
 
+/* How far below what is asked for: 1 - (2 - golden ratio) / 10, in millionths. */
+#define OFF_BEAT_PPM 61803u
+
 uint64_t perf_prime_period(uint64_t period_ns)
 {
 	/* Over 1000 s nothing is gained, and the trial division stays short. */
 	if (period_ns > 1000 * NS_PER_S)
 		period_ns = 1000 * NS_PER_S;
+	period_ns -= period_ns * OFF_BEAT_PPM / PPM;
 	while (period_ns > PERF_PERIOD_MIN_NS && !is_prime(period_ns))
 		period_ns--;
 	return period_ns < PERF_PERIOD_MIN_NS ? PERF_PERIOD_MIN_NS : period_ns;
