@@ -59,7 +59,7 @@ static void read_function(const struct analysis *a, int which, struct run *run)
 	struct str name = { names[which], (uint32_t)strlen(names[which]) };
 
 	for (uint32_t i = 0; i < a->function_count; i++) {
-		const struct share *s = &a->functions[i].own.share;
+		const struct share *s = &a->functions[i].with_callees.share;
 
 		if (str_compare(a->functions[i].name, name) != 0)
 			continue;
@@ -95,7 +95,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* One function over all runs: does its interval hold often enough, and is it narrow enough? */
+/* With callees: what the kernel does on top of a function, its interrupts, is in the truth too. One function over all runs: does its interval hold often enough, and is it narrow enough? */
 static bool judge(const struct run *runs, int count, int which)
 {
 	static double ratios[MAX_RUNS];
