@@ -173,7 +173,7 @@ static enum verdict change_with_few_files(void)
 	watch_go(&w);
 	watch_run(&w, 10000);
 	watch_end(&w);
-	return has_three_lines(&err) && w.facts.period_ns == 999983 && w.facts.is_over &&
+	return has_three_lines(&err) && w.facts.period_ns == 938183 && w.facts.is_over &&
 			       w.weight_ns > weight_ns + 150 * NS_PER_MS
 		       ? GOOD
 		       : BAD;

@@ -17,7 +17,7 @@ static volatile uint64_t sink;
 
 /* Each is a function of its own, and nothing else happens in it. */
 #define SPIN(name, salt)                                                                  \
-	__attribute__((noinline, noclone, aligned(64))) static void name(unsigned rounds) \
+	__attribute__((noinline, aligned(64))) static void name(unsigned rounds) \
 	{                                                                                 \
 		uint64_t x = salt;                                                        \
 		for (unsigned i = 0; i < rounds; i++)                                     \
