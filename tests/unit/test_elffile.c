@@ -175,6 +175,38 @@ static void a_function_that_stands_for_a_cie_is_skipped(void **state)
 	assert_true(rows <= 1);
 }
 
+/* All functions are said to begin where the first one does. */
+static void of_overlapping_functions_one_is_kept(void **state)
+{
+	Elf64_Shdr *eh;
+	size_t at = 0, rows, all;
+	uint32_t len, back;
+	int64_t first = 0;
+
+	(void)state;
+	load("walker");
+	eh = section(".eh_frame");
+	assert_int_equal(read_bytes(file, file_len, &all), 0);
+	for (; at + 12 < eh->sh_size; at += len + 4) {
+		uint8_t *entry = file + eh->sh_offset + at;
+		int32_t distance;
+
+		memcpy(&len, entry, 4);
+		memcpy(&back, entry + 4, 4);
+		if (len == 0)
+			break;
+		if (back == 0)
+			continue;
+		memcpy(&distance, entry + 8, 4);
+		if (first == 0)
+			first = distance + (int64_t)at;
+		distance = (int32_t)(first - (int64_t)at);
+		memcpy(entry + 8, &distance, 4);
+	}
+	assert_int_equal(read_bytes(file, file_len, &rows), 0);
+	assert_in_range(rows, 2, all / 2);
+}
+
 static void what_is_no_program_for_this_machine_is_refused(void **state)
 {
 	size_t rows;
@@ -200,6 +232,7 @@ int main(void)
 		cmocka_unit_test(a_file_cut_anywhere_is_read_as_far_as_it_goes),
 		cmocka_unit_test(absurd_sizes_are_not_believed),
 		cmocka_unit_test(a_function_that_stands_for_a_cie_is_skipped),
+		cmocka_unit_test(of_overlapping_functions_one_is_kept),
 		cmocka_unit_test(what_is_no_program_for_this_machine_is_refused),
 	};
 

@@ -82,6 +82,7 @@ static void of_several_names_the_plainest_global_one_is_taken(void **state)
 	assert_int_not_equal(start_of(t, "plain"), 0);
 	assert_int_equal(start_of(t, "_plain"), 0);
 	assert_int_equal(start_of(t, "__plain"), 0);
+	assert_int_equal(start_of(t, "pl"), 0); /* shorter, but local */
 	assert_int_not_equal(start_of(t, "strong"), 0);
 	assert_int_equal(start_of(t, "weak_of_strong"), 0);
 	assert_named(m, start_of(t, "plain"), "plain", true);
@@ -102,6 +103,14 @@ static void mangled_names_are_shown_as_written(void **state)
 	module_drop(m);
 }
 
+/* The first address behind the last function that is described. */
+static uint32_t last_end(const struct tables *t)
+{
+	const struct function *last = &t->functions[t->function_count - 1];
+
+	return last->start + last->size;
+}
+
 static void what_has_no_symbol_is_named_by_its_start_never_by_a_neighbour(void **state)
 {
 	struct module *full = read_module("libnames.so");
@@ -117,6 +126,7 @@ static void what_has_no_symbol_is_named_by_its_start_never_by_a_neighbour(void *
 	assert_named(bare, hidden + 3, want, false); /* one function, one name */
 	assert_named(bare, start_of(module_tables(full), "use") + 1, "use", true);
 	assert_named(bare, 0, "[libnames_stripped.so]", false);
+	assert_named(bare, last_end(module_tables(bare)), "[libnames_stripped.so]", false);
 	module_drop(full);
 	module_drop(bare);
 }

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "core/scoped.h"
+#include "sense/walk.h"
 #include "traced.h"
 
 static struct traced target;
@@ -53,6 +54,8 @@ static const struct {
 	  ";main;qsort", ";compare" },
 	{ "through a realigned stack", "walker", "realign", STACK_WHOLE, FROM_START, ";main;",
 	  ";main;realigned;inner" },
+	{ "from a call that is its function's last instruction", "walker", "last", STACK_WHOLE,
+	  FROM_START, ";main;", ";main;ends_with_a_call;never_back" },
 	{ "from the start of a thread", "walker", "thread", STACK_WHOLE, "", "",
 	  ";in_thread;outer;middle;inner" },
 	{ "deeper than the copy is cut", "walker", "deep", STACK_CUT, "[cut];deep;deep;", "",
@@ -131,10 +134,76 @@ static void every_instruction_has_a_whole_stack(void **state)
 	traced_end(&target);
 }
 
+/* Code that nothing describes, from 0x1000 on; a program starts at 0x2000. */
+static struct walk_code find_bare(void *owner, uint64_t pc)
+{
+	(void)owner;
+	return (struct walk_code){ .is_code = pc >= 0x1000 && pc < 0x3000,
+				   .is_start = pc >= 0x2000 && pc < 0x2080 };
+}
+
+#define TOP UINT64_C(0x7ffc00000000)
+
+/* A stack of two words, pushed at rbp, in a copy of `len` bytes; then where the walk ends. */
+static const struct {
+	const char *sentence;
+	uint64_t pc, rbp, saved, ret;
+	size_t len;
+	enum stack_end end;
+	size_t frames;
+} links[] = {
+	{ "an empty frame pointer alone proves nothing", 0x1000, 0, 0, 0, SPACE_STACK_BYTES,
+	  STACK_BROKEN, 1 },
+	{ "but it is the root where a program starts", 0x2010, 0, 0, 0, SPACE_STACK_BYTES,
+	  STACK_WHOLE, 1 },
+	{ "and behind a good link", 0x1000, TOP + 64, 0, 0x1100, SPACE_STACK_BYTES, STACK_WHOLE,
+	  2 },
+	{ "a return to what is no code is no link", 0x1000, TOP + 64, 0, 0x9000, SPACE_STACK_BYTES,
+	  STACK_BROKEN, 1 },
+	{ "a frame below the stack pointer is no link", 0x1000, TOP - 64, 0, 0x1100,
+	  SPACE_STACK_BYTES, STACK_BROKEN, 1 },
+	{ "a frame that is not aligned is no link", 0x1000, TOP + 63, 0, 0x1100, SPACE_STACK_BYTES,
+	  STACK_BROKEN, 1 },
+	{ "a circle is left", 0x1000, TOP + 64, TOP + 64, 0x1100, SPACE_STACK_BYTES, STACK_BROKEN,
+	  2 },
+	{ "beyond a full copy it is cut", 0x1000, TOP + 64, TOP + SPACE_STACK_BYTES, 0x1100,
+	  SPACE_STACK_BYTES, STACK_CUT, 2 },
+	{ "beyond a short copy it is broken: the stack ends there", 0x1000, TOP + 64, TOP + 8192,
+	  0x1100, 8192, STACK_BROKEN, 2 },
+	{ "the first frame pointer beyond the copy may be anything", 0x1000,
+	  TOP + SPACE_STACK_BYTES, 0, 0, SPACE_STACK_BYTES, STACK_BROKEN, 1 },
+};
+
+static void frame_pointers_are_believed_only_when_they_make_sense(void **state)
+{
+	static uint64_t stack[SPACE_STACK_BYTES / 8];
+	uint64_t pcs[16];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+		struct stack_copy copy = { .has_user = true,
+					   .bytes = (const uint8_t *)stack,
+					   .len = links[i].len };
+		enum stack_end end;
+
+		print_message("%s\n", links[i].sentence);
+		memset(stack, 0, sizeof(stack));
+		stack[8] = links[i].saved;
+		stack[9] = links[i].ret;
+		copy.regs[DWARF_RSP] = TOP;
+		copy.regs[DWARF_RBP] = links[i].rbp;
+		copy.regs[DWARF_RIP] = links[i].pc;
+		assert_int_equal(walk_stack(&copy, find_bare, NULL, pcs, 16, &end),
+				 links[i].frames);
+		assert_int_equal(end, links[i].end);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_are_walked_as_far_as_they_are_described),
+		cmocka_unit_test(frame_pointers_are_believed_only_when_they_make_sense),
 		cmocka_unit_test(every_instruction_has_a_whole_stack),
 	};
 

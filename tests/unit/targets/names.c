@@ -4,6 +4,7 @@
 int plain(int n);
 int _plain(int n) __attribute__((alias("plain"), visibility("default")));
 int __plain(int n) __attribute__((alias("plain"), visibility("default")));
+static int pl(int n) __attribute__((alias("plain"), used));
 int weak_of_strong(int n) __attribute__((weak, alias("strong"), visibility("default")));
 int strong(int n);
 int cpp(int n) __asm__("_ZN5space5thing3runEi");

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __clang__
 #define KEPT __attribute__((noinline))
+#else
+#define KEPT __attribute__((noipa))
+#endif
 
 static volatile long sink; /* what is done is used */
 
@@ -43,6 +47,19 @@ static KEPT long middle(long n, long a, long b, long c)
 static KEPT long outer(long n)
 {
 	return middle(n, n + 1, n * 2, sink) + n;
+}
+
+static KEPT __attribute__((noreturn)) void never_back(void)
+{
+	for (;;)
+		stop();
+}
+
+/* Ends with a call: its return address is another function's first byte. */
+static KEPT long ends_with_a_call(long n)
+{
+	sink += n;
+	never_back();
 }
 
 static void on_signal(int number)
@@ -94,6 +111,7 @@ static KEPT long wide(void)
 	volatile char room[65536];
 
 	room[1] = (char)sink;
+	__asm__ volatile("" : : "r"(room) : "memory"); /* all of it is used */
 	stop();
 	return room[1] + room[65535];
 }
@@ -138,6 +156,8 @@ int main(int argc, char **argv)
 	} else if (strcmp(mode, "thread") == 0) {
 		pthread_create(&thread, NULL, in_thread, (void *)(intptr_t)3);
 		pthread_join(thread, NULL);
+	} else if (strcmp(mode, "last") == 0) {
+		sink += ends_with_a_call(3);
 	} else if (strcmp(mode, "deep") == 0) {
 		sink += deep(20000);
 	} else if (strcmp(mode, "wide") == 0) {
