@@ -101,7 +101,7 @@ static void put_share(struct json *j, const char *key, struct share share, uint6
 		json_double(j, share.value);
 	}
 	if (range_kept == 0 || share.error >= 1) {
-		put_null(j, "error", range_kept == 0 ? "no samples" : "too few spans to tell");
+		put_null(j, "error", range_kept == 0 ? "no samples" : "too few samples to tell");
 	} else {
 		json_key(j, "error");
 		json_double(j, share.error);

@@ -327,9 +327,12 @@ static void count_kept(struct walk *w)
 	}
 	for (uint32_t b = 0; all == 0 && b < batches && w->a->sampled_ns > 0; b++) {
 		add_ns(&weight_ns, w->whole_ns[b]);
-		w->kept[b] = (uint64_t)((double)w->a->kept * (double)weight_ns /
-					(double)w->a->sampled_ns) -
-			     spread;
+		/* Batches of a damaged recording may add up to more than its contexts. */
+		double part = weight_ns < w->a->sampled_ns
+				      ? (double)weight_ns / (double)w->a->sampled_ns
+				      : 1;
+
+		w->kept[b] = (uint64_t)((double)w->a->kept * part) - spread;
 		spread += w->kept[b];
 	}
 }

@@ -82,7 +82,7 @@ int text_digits(double error_percent);
  * stands alone:
  *   "under 0.1 %"  the error is larger than the value, or nothing was seen in n samples (300/n %): the upper end
  *   "over 99.2 %"  everything was seen there: the lower end, 100 - 300/n %
- *   "cannot know"  no samples, or too few spans for an error
+ *   "cannot know"  too few samples for an error
  * An error that would round to 0 shows as 0.01. Upper ends are rounded up, lower ends down. */
 struct text_share {
 	char number[32];
