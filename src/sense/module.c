@@ -361,8 +361,12 @@ const struct frame *module_frame(struct modules *m, struct module *module, uint3
 					 : t->symbol_count + t->function_count;
 
 	*out_is_named = symbol != NULL || is_entry(t, function);
-	if (module->frame_of[slot] == NULL)
+	if (module->frame_of[slot] == NULL) {
+		uint64_t before_ns = module->sources.spent_ns;
+
 		module->frame_of[slot] = symbol != NULL ? name_symbol(m, module, symbol)
 							: name_address(m, module, function);
+		m->lines_ns += module->sources.spent_ns - before_ns;
+	}
 	return module->frame_of[slot];
 }

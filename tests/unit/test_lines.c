@@ -5,7 +5,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <elf.h>
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -96,6 +98,37 @@ static void a_child_that_dies_costs_its_lines(void **state)
 	close(request.fd);
 }
 
+/* A string table without an end leads libdw beyond it. */
+static void debug_information_without_end_costs_its_lines(void **state)
+{
+	static uint8_t file[1u << 20];
+	struct seen seen;
+	struct lines_request request = request_hidden(&seen);
+	ssize_t len = read(request.fd, file, sizeof(file));
+	Elf64_Ehdr *h = (Elf64_Ehdr *)file;
+	Elf64_Shdr *sections = (Elf64_Shdr *)(file + h->e_shoff);
+	const char *names = (const char *)file + sections[h->e_shstrndx].sh_offset;
+	uint64_t spent_ns = 0;
+	size_t changed = 0;
+
+	(void)state;
+	close(request.fd);
+	for (size_t i = 0; i < h->e_shnum; i++) {
+		const char *name = names + sections[i].sh_name;
+
+		if (strcmp(name, ".debug_line_str") == 0 || strcmp(name, ".debug_str") == 0) {
+			memset(file + sections[i].sh_offset, 'x', sections[i].sh_size);
+			changed++;
+		}
+	}
+	assert_true(changed > 0);
+	request.fd = memfd_create("test", MFD_CLOEXEC);
+	assert_int_equal(write(request.fd, file, (size_t)len), len);
+	(void)lines_read(&request, &spent_ns); /* whatever it says: we are alive */
+	assert_true(seen.line == 0 || seen.line == 1234 || seen.line == 1235);
+	close(request.fd);
+}
+
 /* Runs in the child: true, and so an answer, only when nothing could be done. */
 static bool is_powerless(void *owner, uint64_t address)
 {
@@ -122,6 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_function_is_where_it_was_declared),
 		cmocka_unit_test(a_child_that_dies_costs_its_lines),
+		cmocka_unit_test(debug_information_without_end_costs_its_lines),
 		cmocka_unit_test(the_child_can_open_start_and_reach_nothing),
 	};
 

@@ -192,6 +192,7 @@ static void functions_know_where_their_source_is(void **state)
 	assert_true(f->file.len > 7);
 	assert_memory_equal(f->file.bytes + f->file.len - 7, "names.c", 7);
 	assert_int_equal(f->line, 1234); /* as the #line there says */
+	assert_int_not_equal(modules_lines_ns(modules), 0);
 	module_drop(m);
 }
 
