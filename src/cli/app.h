@@ -49,7 +49,7 @@ extern const size_t command_count;
 /* Prints the help of one command from its option table. */
 void command_print_help(FILE *out, const struct command *c);
 
-/* Prints a failure in at most three lines: what failed, what still works, how to mend it. */
+/* Prints a failure of `command` (NULL: before there was one) in at most three lines: what failed, what still works, how to mend it. */
 void command_print_err(struct app *app, const char *command, const struct err *err);
 
 /* Prints the completion script for bash, zsh or fish from the option tables. -EINVAL names the shells. */

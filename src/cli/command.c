@@ -54,7 +54,7 @@ static void print_harmless(FILE *out, const char *before, const char *chars)
 void command_print_err(struct app *app, const char *command, const struct err *err)
 {
 	fflush(app->out);
-	fprintf(app->talk, "tare %s", command);
+	fprintf(app->talk, "tare%s%s", command != NULL ? " " : "", command != NULL ? command : "");
 	print_harmless(app->talk, ": ", err->msg);
 	if (err->works[0] != '\0')
 		print_harmless(app->talk, "  still works: ", err->works);

@@ -159,8 +159,8 @@ static struct check check_room(void)
 	}
 	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	units_format_size(free_bytes, text, sizeof(text));
-	snprintf(c.found, sizeof(c.found),
-		 "%s free in this folder; a recording takes at most 4 MB", text);
+	snprintf(c.found, sizeof(c.found), "%s free in this folder; a recording takes at most 4 MB",
+		 text);
 	if (free_bytes < (UINT64_C(8) << 20)) {
 		c.health = PARTLY;
 		c.mend = "free some room, or give -o DIR on another disk";

@@ -68,7 +68,7 @@ static int unknown_command(struct app *app, const char *name)
 
 	err_set(&err, -EINVAL, "cannot run '%.200s': there is no such command", name);
 	err_mend(&err, "tare --help lists the commands");
-	fprintf(app->talk, "tare: %s\n  to mend it: %s\n", err.msg, err.mend);
+	command_print_err(app, NULL, &err);
 	return EXIT_TROUBLE;
 }
 

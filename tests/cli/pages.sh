@@ -43,8 +43,9 @@ done
 check 'bash can read its script' bash -n script
 run "$tare" --completions tcsh
 check 'a shell that is not known is refused' status_is 2
-run "$tare" frobnicate
+run "$tare" "$(printf 'frob\033[2Jnicate')"
 check 'a command that is not known is refused' status_is 2
+check 'and its name is shown harmlessly' err_lacks "$(printf '\033')"
 run "$tare"
 check 'no command: shows how to begin' status_is 2
 end
