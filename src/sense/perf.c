@@ -12,19 +12,28 @@
 
 /* All rings together take no more than this: machines with many CPUs get smaller ones. */
 #define RINGS_BYTES_MAX (16u << 20)
-#define RING_PAGES_FEW	16u
+/* Up to this many events are counted whenever facts are asked for. */
+#define COUNT_ALWAYS 256u
+#define COUNT_RARELY 2000u
+
+#define RING_PAGES_FEW 16u
 
 uint64_t perf_elapsed_ns(const struct sampler *s, uint64_t at_ns)
 {
 	return mono_elapsed_ns(s->settings.start, (struct mono){ at_ns });
 }
 
-static uint64_t now_ns(void)
+static uint64_t clock_now_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t now_ns(void)
+{
+	return clock_now_ns(CLOCK_MONOTONIC);
 }
 
 static void sampler_close(struct sampler *s)
@@ -225,13 +234,33 @@ static int sampler_set_period(struct sampler *s, uint64_t period_ns,
 	return perf_reopen(s, prime_ns, sink, err);
 }
 
+/* Reads all counters. That costs microseconds an event, and a process with thousands of threads has thousands of them:
+ * the next time only when this time has become a 1/COUNT_RARELY of the time passed. */
+static void count_now(struct sampler *s)
+{
+	uint64_t began_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	perf_events_count(&s->events, &s->counted_ns, &s->counted_lost);
+	s->counted_ns += s->closed_ns;
+	s->counted_lost += s->closed_lost;
+	s->counted_given_ns = s->given_ns;
+	s->next_count_ns = 0;
+	if (s->events.count > COUNT_ALWAYS)
+		s->next_count_ns =
+			now_ns() +
+			COUNT_RARELY * (clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+}
+
 static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 {
+	bool is_over = s->root_fd < 0 && perf_threads_alive(s->threads) == 0;
 	uint64_t clock_ns, lost;
 
-	perf_events_count(&s->events, &clock_ns, &lost);
-	clock_ns += s->closed_ns;
-	lost += s->closed_lost;
+	if (is_over || now_ns() >= s->next_count_ns)
+		count_now(s);
+	/* Since the last count: what ticks brought; the unsampled tail is taken to be as long as it was then. */
+	clock_ns = s->counted_ns + (s->given_ns - s->counted_given_ns);
+	lost = s->counted_lost;
 	/* Derived weights come from another clock, which may run some ppm ahead; and of a thread counted twice the
 	 * younger event may have given a tick before its elder was seen. */
 	if ((!s->means.has_read || s->has_dropped) && clock_ns < s->given_ns)
@@ -241,7 +270,7 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 		.clock = "cpu",
 		.period_ns = s->events.period_ns,
 		.is_derived = !s->means.has_read,
-		.is_over = s->root_fd < 0 && perf_threads_alive(s->threads) == 0,
+		.is_over = is_over,
 		.children = "under a period unseen",
 		.kernel_stacks = s->kernel_stacks[0] != '\0' ? s->kernel_stacks
 							     : spaces_kernel_names(s->spaces),

@@ -31,7 +31,9 @@ struct sampler {
 	uint64_t given_ns;	       /* weight of all ticks */
 	uint64_t closed_ns;	       /* counted by events that are closed */
 	uint64_t closed_lost, lost_count, lost_events, throttled_count;
-	uint64_t next_sweep_ns; /* when the table is next compared with /proc */
+	uint64_t counted_ns, counted_lost;	  /* by all events ever, when they were last read */
+	uint64_t counted_given_ns, next_count_ns; /* given_ns then; when they are read again */
+	uint64_t next_sweep_ns;			  /* when the table is next compared with /proc */
 	uint64_t kernel_tick_ps;
 	uint64_t kernel_key; /* of the "[kernel]" marker */
 	char kernel_stacks[128];

@@ -81,6 +81,7 @@ static void change_over(struct sampler *s, struct perf_events *fresh)
 	perf_events_count(&s->events, &clock_ns, &lost);
 	s->closed_ns += clock_ns;
 	s->closed_lost += lost;
+	s->next_count_ns = 0;
 	s->old_period_ns = s->events.period_ns;
 	s->first_id = fresh->items[0].id;
 	perf_events_close(&s->events);

@@ -60,7 +60,9 @@ struct sampler_facts {
 	bool is_over;		   /* every watched process has ended */
 	const char *children;	   /* what is unseen, "" for nothing */
 	const char *kernel_stacks; /* "", or why there are none */
-	uint64_t clock_ns;	   /* CPU time of the task by the counter, up to now */
+	/* CPU time of the task by the counter, up to now; carried forward for some seconds while thousands of counters
+	 * are open, exact when it is over. */
+	uint64_t clock_ns;
 	uint64_t lost_count, lost_events, throttled_count;
 	uint64_t threads, processes; /* ever seen */
 	uint64_t unnamed_frames;     /* among those given */
