@@ -82,7 +82,7 @@ struct session {
 	struct mono last_save;
 	struct ledger_row window; /* the open one; ids unused */
 	uint64_t cpu_seen_ns;	  /* own CPU time up to the last part that was booked */
-	uint64_t cpu_other_ns;	  /* of children of ours, the calibration */
+	uint64_t cpu_other_ns;	  /* of children of ours: calibration, readers of lines */
 	uint64_t kept_at_save, last_save_cost_ns;
 	uint64_t table_seen_ns; /* of facts.table_ns, booked as start-up */
 	uint64_t lost_seen;	/* samples that the sink was told of */

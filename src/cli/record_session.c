@@ -130,16 +130,21 @@ static void copy_fact(char *out, size_t size, const char *text, struct str *labe
 	*label = str_of(out);
 }
 
-/* Reading files into tables happens in drains, but is paid once: start-up, not the price of a sample. */
+/* Reading files into tables happens in drains, partly in children of ours, but is paid once: start-up, not the price of
+ * a sample. The job itself is not waited for before the session is closed, so children are ours. */
 static void move_table_cost(struct session *s, uint64_t table_ns)
 {
+	uint64_t children_ns = children_cpu_ns();
+	uint64_t by_children_ns = children_ns - s->cpu_other_ns;
 	uint64_t new_ns = table_ns - s->table_seen_ns;
+	uint64_t own_ns = new_ns > by_children_ns ? new_ns - by_children_ns : 0;
 
-	if (new_ns > s->window.sample_ns)
-		new_ns = s->window.sample_ns;
-	s->window.sample_ns -= new_ns;
-	s->window.start_ns += new_ns;
+	if (own_ns > s->window.sample_ns)
+		own_ns = s->window.sample_ns;
+	s->window.sample_ns -= own_ns;
+	s->window.start_ns += own_ns + by_children_ns;
 	s->table_seen_ns = table_ns;
+	s->cpu_other_ns = children_ns;
 }
 
 static void label_engine(struct session *s)
@@ -312,17 +317,15 @@ static int open_engine(struct session *s, pid_t pid, struct err *err)
 					     .period_ns = s->opts->every_ns,
 					     .start = s->start,
 					     .switched_off = s->app->switched_off };
-	uint64_t before_ns;
 	int code;
 
 	s->engine = &sampler_perf;
 	code = s->engine->open(&settings, &s->sampler, err);
 	if (code < 0)
 		return code;
-	before_ns = children_cpu_ns();
 	if (s->engine->calibrate(s->sampler, NULL) < 0) /* then the label says "unmeasured" */
 		s->label.kernel_tick_ps = 0;
-	s->cpu_other_ns = children_cpu_ns() - before_ns;
+	s->cpu_other_ns = children_cpu_ns();
 	s->window.start_ns += s->cpu_other_ns;
 	return 0;
 }
