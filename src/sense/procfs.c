@@ -190,7 +190,7 @@ int procfs_number(const char *path, int64_t *out_number)
 
 int procfs_online_cpus(struct procfs_list *list)
 {
-	char text[4096];
+	char text[4096] = "";
 	ssize_t len = read_head("/sys/devices/system/cpu/online", text, sizeof(text));
 	char *at = text;
 

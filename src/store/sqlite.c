@@ -55,7 +55,7 @@ int sqlite_open_path(const char *path, const char *query, const char *vfs, sqlit
 		*to++ = hex[*c & 15];
 	}
 	*to++ = '?';
-	strcpy(to, query);
+	memcpy(to, query, strlen(query) + 1);
 	rc = sqlite3_open_v2(uri, out,
 			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
 				     SQLITE_OPEN_PRIVATECACHE,

@@ -27,6 +27,7 @@ static pid_t holder_in_line(const char *line, const struct stat *st, bool *is_sa
 	unsigned long long inode;
 	int pid;
 
+	/* NOLINTNEXTLINE(cert-err34-c): the kernel wrote these numbers */
 	if (sscanf(line, "%*d: %15s %*s %15s %d %x:%x:%llu", kind, access, &pid, &major_hex,
 		   &minor_hex, &inode) != 6)
 		return 0;

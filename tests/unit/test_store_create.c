@@ -187,7 +187,6 @@ static void what_an_earlier_file_left_is_never_played_into_a_new_one(void **stat
 	assert_int_equal(sqlite3_open("file::memory:", &db), SQLITE_OK);
 	sqlite3_close(db);
 	assert_int_equal(sqlite3_open(place_file(&place, "other"), &db), SQLITE_OK);
-	path = "again.tare";
 	assert_int_equal(
 		sqlite3_exec(db, "PRAGMA journal_mode=WAL; CREATE TABLE t (x);", NULL, NULL, NULL),
 		SQLITE_OK);

@@ -16,13 +16,13 @@ static uint64_t cpu_ns(void)
 static volatile uint64_t sink;
 
 /* Each is a function of its own, and nothing else happens in it. */
-#define SPIN(name, salt)                                                                  \
+#define SPIN(name, salt)                                                         \
 	__attribute__((noinline, aligned(64))) static void name(unsigned rounds) \
-	{                                                                                 \
-		uint64_t x = salt;                                                        \
-		for (unsigned i = 0; i < rounds; i++)                                     \
-			x = x * 6364136223846793005u + salt;                              \
-		sink = x;                                                                 \
+	{                                                                        \
+		uint64_t x = (salt);                                             \
+		for (unsigned i = 0; i < rounds; i++)                            \
+			x = x * 6364136223846793005u + (salt);                   \
+		sink = x;                                                        \
 	}
 SPIN(alpha, 3)
 SPIN(beta, 5)
