@@ -84,6 +84,7 @@ struct session {
 	uint64_t cpu_seen_ns;	  /* own CPU time up to the last part that was booked */
 	uint64_t cpu_other_ns;	  /* of children of ours: calibration, readers of lines */
 	uint64_t kept_at_save, last_save_cost_ns;
+	uint64_t aside_seen_ns; /* of facts.aside_ns, booked as fixed */
 	uint64_t table_seen_ns; /* of facts.table_ns, booked as start-up */
 	uint64_t lost_seen;	/* samples that the sink was told of */
 	uint64_t ticks_at_window, kept_at_window, lost_at_window;

@@ -147,6 +147,18 @@ static void move_table_cost(struct session *s, uint64_t table_ns)
 	s->cpu_other_ns = children_ns;
 }
 
+/* Following forks and maps is no part of a sample either: a longer period would not make it cheaper. */
+static void move_aside_cost(struct session *s, uint64_t aside_ns)
+{
+	uint64_t new_ns = aside_ns - s->aside_seen_ns;
+
+	if (new_ns > s->window.sample_ns)
+		new_ns = s->window.sample_ns;
+	s->window.sample_ns -= new_ns;
+	s->window.fixed_ns += new_ns;
+	s->aside_seen_ns = aside_ns;
+}
+
 static void label_engine(struct session *s)
 {
 	struct sampler_facts facts = { .name = "" };
@@ -170,6 +182,7 @@ static void label_engine(struct session *s)
 	l->unnamed_frames = facts.unnamed_frames;
 	l->kernel_tick_ps = facts.kernel_tick_ps;
 	move_table_cost(s, facts.table_ns);
+	move_aside_cost(s, facts.aside_ns);
 }
 
 /* Parts so far: the closed windows and the open one. */

@@ -33,6 +33,7 @@ struct sampler {
 	uint64_t closed_lost, lost_count, lost_events, throttled_count;
 	uint64_t counted_ns, counted_lost;	  /* by all events ever, when they were last read */
 	uint64_t counted_given_ns, next_count_ns; /* given_ns then; when they are read again */
+	uint64_t aside_ns;			  /* taken by records that are no samples */
 	uint64_t next_sweep_ns;			  /* when the table is next compared with /proc */
 	uint64_t kernel_tick_ps;
 	uint64_t kernel_key; /* of the "[kernel]" marker */
