@@ -41,7 +41,7 @@ static void assert_threads_weigh_their_cpu_time(double tolerance)
 
 static void every_thread_weighs_its_cpu_time(void **state)
 {
-	const char *argv[] = { busy, "threads", "4", "500", NULL };
+	const char *argv[] = { busy, "threads", "4", "900", NULL };
 
 	(void)state;
 	watch_start(&w, argv);
