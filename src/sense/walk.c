@@ -13,10 +13,11 @@ static bool is_known(const struct registers *r, uint8_t reg)
 	return (r->known & 1u << reg) != 0;
 }
 
-/* Sets the caller's place. It must lie above its callee's, except where a signal changed stacks. */
-static int leave(struct registers *regs, uint64_t cfa, uint64_t pc, bool is_signal)
+/* Sets the caller's place. It must lie above its callee's, except where a signal changed stacks, or where the return
+ * address is in a register: vfork takes it off the stack for its system call. */
+static int leave(struct registers *regs, uint64_t cfa, uint64_t pc, bool may_stay)
 {
-	if (cfa <= regs->value[DWARF_RSP] && !is_signal)
+	if (cfa <= regs->value[DWARF_RSP] && !may_stay)
 		return -EINVAL;
 	regs->value[DWARF_RSP] = cfa;
 	regs->value[DWARF_RIP] = pc;
@@ -136,7 +137,7 @@ static int walk_rules(const struct tables *t, const struct row *row, struct regi
 			regs->known |= 1u << reg;
 		memory->was_left = was_left;
 	}
-	return leave(regs, sp, pc, row->is_signal);
+	return leave(regs, sp, pc, row->is_signal || set->regs[DWARF_RIP].kind == RULE_REG);
 }
 
 int walk_row(const struct tables *tables, const struct row *row, struct registers *regs,
