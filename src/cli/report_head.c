@@ -88,7 +88,7 @@ void label_put_price(struct text *t, const struct report *r)
 		text_put(t, price); /* a measured sum; its windows were too uneven to say more */
 	else
 		text_printf(t, "%.*f" TEXT_NBSP "%%" TEXT_NBSP "±" TEXT_NBSP "%.*f", digits, value,
-			    digits, error < 0.01 ? 0.01 : error);
+			    digits, text_round_error(error, digits));
 	text_printf(t, " of %s, %s", limit, label->kernel_tick_ps > 0 ? "at least" : "own part");
 }
 

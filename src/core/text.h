@@ -78,6 +78,10 @@ void text_make_ascii(struct text *t);
 /* Digits behind the point for an error in percent: 1 and more none, 0.095 and more one, else two. */
 int text_digits(double error_percent);
 
+/* An error as it is printed with so many digits: rounded up, unless no more than 0.15 of a step is cut off; never 0. Rounded
+ * to the nearest, an interval of 95 % with an error of 1.4 would be printed as one of 79 %. */
+double text_round_error(double error_percent, int digits);
+
 /* A share in its parts, so that columns can stand on the "±": "12.4 %" and "± 0.8". `error` is empty when the number
  * stands alone:
  *   "under 0.1 %"  the error is larger than the value, or nothing was seen in n samples (300/n %): the upper end

@@ -8,6 +8,8 @@
 #define PLUS_MINUS "\xc2\xb1"
 #define DASH	   "\xe2\x80\x94"
 
+#define ROUNDED_OFF 0.15 /* of a step: as much may an error be rounded down */
+
 int text_digits(double error_percent)
 {
 	return error_percent >= 1 ? 0 : error_percent >= 0.095 ? 1 : 2;
@@ -23,6 +25,14 @@ static double round_at(double percent, int digits, bool is_up)
 	if (is_up && steps > (double)floor_steps + 1e-9)
 		floor_steps++;
 	return (double)floor_steps / scale;
+}
+
+double text_round_error(double error_percent, int digits)
+{
+	double step = digits == 0 ? 1 : digits == 1 ? 0.1 : 0.01;
+	double rounded = round_at(error_percent - ROUNDED_OFF * step, digits, true);
+
+	return rounded > 0 ? rounded : step;
 }
 
 static void put_bound(struct text_share *out, const char *word, double percent, double error,
@@ -56,7 +66,7 @@ struct text_share text_share(struct share share, uint64_t range_kept)
 	} else {
 		snprintf(out.number, sizeof(out.number), "%.*f" TEXT_NBSP "%%", digits, value);
 		snprintf(out.error, sizeof(out.error), PLUS_MINUS TEXT_NBSP "%.*f", digits,
-			 error < 0.01 ? 0.01 : error);
+			 text_round_error(error, digits));
 	}
 	return out;
 }

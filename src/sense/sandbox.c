@@ -84,6 +84,9 @@ static int filter_calls(void)
 		ALLOW(SYS_getrandom),
 		ALLOW(SYS_rt_sigprocmask),
 		ALLOW(SYS_rt_sigreturn),
+#if HAS_SHADOW_MEMORY
+		ALLOW(SYS_sigaltstack), /* asked before every jump and exit */
+#endif
 		ALLOW(SYS_exit),
 		ALLOW(SYS_exit_group),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),

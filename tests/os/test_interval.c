@@ -66,7 +66,7 @@ static void read_function(const struct analysis *a, int which, struct run *run)
 		int digits = text_digits(100 * s->error);
 
 		run->value[which] = as_printed(100 * s->value, digits) / 100;
-		run->error[which] = as_printed(100 * s->error, digits) / 100;
+		run->error[which] = text_round_error(100 * s->error, digits) / 100;
 	}
 	run->theory[which] =
 		1.96 * sqrt(run->truth[which] * (1 - run->truth[which]) / (double)a->kept);

@@ -216,7 +216,7 @@ static void a_wide_terminal_gives_its_columns_to_names(void **state)
 	paper_open(&p, 100, true);
 	table_functions(&p.screen, &t.report, false);
 	assert_non_null(strstr(paper_read(&p),
-			       "a_function_with_a_rather_long_name_indeed      79.5 % +- 0.8"));
+			       "a_function_with_a_rather_long_name_indeed      79.5 % +- 0.9"));
 	assert_non_null(strstr(paper_read(&p), "========//"));
 }
 

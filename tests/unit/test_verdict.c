@@ -91,7 +91,7 @@ static void few_samples_are_coarse(void **state)
 	build_begin(&b);
 	build_context(&b, "job/1/1 > main > gzencode", 32000, 20);
 	build_context(&b, "job/1/1 > main", 28800, 18);
-	says(&b, "Coarse, 38 samples: 53 % ± 17 running in gzencode");
+	says(&b, "Coarse, 38 samples: 53 % ± 18 running in gzencode");
 }
 
 static void one_span_tells_no_error_so_no_number_is_said(void **state)
