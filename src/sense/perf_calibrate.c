@@ -16,7 +16,7 @@
 #include "sense/perf.h"
 
 #define ROUNDS		5u
-#define ROUND_NS	(4 * NS_PER_MS)
+#define ROUND_NS	(2 * NS_PER_MS)
 #define TICK_NS		(50 * NS_PER_US)
 #define ROUND_WAIT_NS	(12 * NS_PER_MS) /* a round on a busy machine is given up then */
 #define TOTAL_NS	(60 * NS_PER_MS)
