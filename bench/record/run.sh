@@ -68,7 +68,7 @@ while [ "$round" -le "$rounds" ]; do
 done
 
 echo "\`./dev bench $rounds $units\`, $(date -u +%Y-%m-%d), $(uname -sr), $(nproc) CPUs, $(perf --version),"
-echo "$("$build/tare" --version | head -n 1). $rounds rounds in turn; median (least to most) of each; measured."
+echo "$("$build/tare" --version | head -n 1); rounds in turn: $rounds; median (least to most) of each; measured."
 echo
 sort -k 1,1 -k 2,2n "$place/rows" | awk '
 function median(list, n, i, j, t) {
