@@ -559,6 +559,7 @@ static int save_last_label(struct session *s, struct err *err)
 	struct store_saved saved = { 0 };
 
 	close_parts(s);
+	s->store->pack(s->db);
 	changes_reset(&s->changes);
 	book(s, &s->window.save_ns);
 	label_price(s);

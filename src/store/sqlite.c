@@ -9,6 +9,7 @@ const struct store_ops store_sqlite = {
 	.scheme = "sqlite",
 	.create = sqlite_create,
 	.save = sqlite_save,
+	.pack = sqlite_pack,
 	.close = sqlite_close,
 	.load = sqlite_load,
 	.fit = budget_fit,

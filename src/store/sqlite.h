@@ -43,6 +43,7 @@ struct sqlite_writer {
 	struct budget budget;
 	bool is_reserved; /* the room on disk was taken at the start */
 	bool is_paused;	  /* the last save was: nobody is waited for */
+	bool is_packed;	  /* nothing fragmented since */
 	sqlite3_stmt *stmts[WRITER_STMTS];
 };
 
@@ -88,6 +89,7 @@ int sqlite_create(const char *url, const struct store_limits *limits, void **out
 		  struct err *err);
 int sqlite_save(void *db, const struct label *label, const struct changes *changes,
 		struct store_saved *out, struct err *err);
+void sqlite_pack(void *db);
 void sqlite_close(void *db);
 int sqlite_load(const char *url, struct recording *out, struct err *err);
 

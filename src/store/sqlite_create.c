@@ -235,17 +235,25 @@ static bool is_held(int rc)
 	return (rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED;
 }
 
+void sqlite_pack(void *db)
+{
+	struct sqlite_writer *w = db;
+	int chunk = 0;
+
+	w->is_paused = true; /* no more waiting than at the end */
+	w->is_packed = sqlite_run(w->db, "VACUUM") == SQLITE_OK;
+	/* The next checkpoint cuts the file to its pages. */
+	sqlite3_file_control(w->db, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
+}
+
 /* Packs what fragmented, gives reserved room back, and leaves one file that opens on read-only media. Each step is
  * a gain only: where one fails (a reader, a full disk) the recording is whole all the same. */
 static void leave_one_file(struct sqlite_writer *w)
 {
-	int chunk = 0, rc = SQLITE_BUSY;
+	int rc = SQLITE_BUSY;
 
-	w->is_paused = true; /* no more waiting than here */
-	sqlite_run(w->db, "VACUUM");
-	sqlite3_file_control(w->db, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
-	/* A checkpoint cuts the file to its pages when it has something to write. */
-	sqlite_run(w->db, "UPDATE recording SET writer_pid = writer_pid");
+	if (!w->is_packed)
+		sqlite_pack(w);
 	for (int i = 0; i < CLOSE_TRIES && is_held(rc); i++) {
 		if (i > 0)
 			sqlite3_sleep(CLOSE_WAIT_MS);

@@ -35,6 +35,9 @@ struct store_ops {
 	 * TASK_RUN. -EFBIG needs SIGXFSZ to be ignored. Waits up to 0.2 s for our own readers. */
 	int (*save)(void *db, const struct label *label, const struct changes *changes,
 		    struct store_saved *out, struct err *err);
+	/* Packs what fragmented, when no more rows will come: close() does it too, but then its cost is in no label. What
+	 * cannot be packed (a reader sits) stays as it is. */
+	void (*pack)(void *db);
 	/* Ends writing; leaves one packed file (no -wal, no -shm) that opens on read-only media too. Waits up to 0.3 s for
 	 * readers; who still sits then keeps -wal and -shm there. Takes 5 to 10 ms of CPU a MB. Accepts NULL. */
 	void (*close)(void *db);

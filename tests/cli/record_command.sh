@@ -43,6 +43,10 @@ check '--keep-files keeps the newest two' count
 check '--keep-files touches no other names' test -e many/tare-true-notes.tare -a -e many/other.tare
 
 run "$tare" record -o x.tare -- sleep 0.1
+small() {
+	[ "$(stat -c %s x.tare)" -le 131072 ]
+}
+check 'a short recording is a small file: the room kept for it is given back' small
 check 'a name of its own' test -s x.tare
 mode() {
 	[ "$(stat -c %a x.tare)" = 600 ]
