@@ -287,13 +287,13 @@ static int finish(struct session *s, struct watcher *w, const char *ended_by, pi
 	if (status > 128 && strcmp(ended_by, "exit") == 0)
 		ended_by = "signal";
 	code = session_finish(s, ended_by, status, err);
+	session_close(s);
 	if (s->opts->keep_files > 0 && code == 0)
 		record_prune(s->path, s->comm, s->opts->keep_files);
 	if (!s->opts->is_quiet && code == 0)
 		record_summary(s);
 	if (s->opts->is_json && code == 0)
 		record_json(s);
-	session_close(s);
 	if (code < 0)
 		return child > 0 ? EXIT_OWN : EXIT_TROUBLE;
 	return child > 0 ? command_status(s, w, child) : EXIT_OK;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -597,12 +598,17 @@ int session_finish(struct session *s, const char *ended_by, int exit_status, str
 
 void session_close(struct session *s)
 {
+	struct stat st;
+
 	close_parts(s);
-	if (s->store != NULL)
+	if (s->db != NULL) {
 		s->store->close(s->db);
+		s->file_bytes = stat(s->path, &st) == 0 ? (uint64_t)st.st_size : 0;
+	}
 	ledger_free(&s->ledger);
 	changes_free(&s->changes);
 	free(s->command_text);
 	s->db = NULL;
 	s->command_text = NULL;
+	s->label.command = STR_EMPTY;
 }

@@ -8,15 +8,20 @@
 
 #define SUMMARY_SCHEMA_VERSION 1
 
-/* What measuring took so far, in millionths of one CPU. */
-static uint64_t price_ppm(const struct session *s, struct mono now)
+static uint64_t share_ppm(uint64_t spent_ns, uint64_t elapsed_ns)
 {
-	uint64_t elapsed_ns = mono_elapsed_ns(s->start, now);
-	uint64_t spent_ns = s->label.own_cpu_ns + s->label.kernel_ns;
+	return elapsed_ns == 0 ? 0 : (uint64_t)((unsigned __int128)spent_ns * PPM / elapsed_ns);
+}
 
-	if (elapsed_ns == 0)
-		return 0;
-	return (uint64_t)((unsigned __int128)spent_ns * PPM / elapsed_ns);
+/* What measuring takes, in millionths of one CPU, as the price is kept: saves and start-up count over ten minutes. */
+static uint64_t running_ppm(const struct session *s, struct mono now)
+{
+	uint64_t elapsed_ns = mono_elapsed_ns(s->start, now),
+		 spread_ns = PRICE_SPREAD_WINDOWS * NS_PER_S;
+	const struct label *l = &s->label;
+
+	return share_ppm(l->sample_ns + l->kernel_ns + l->fixed_ns, elapsed_ns) +
+	       share_ppm(l->save_ns + l->start_ns, elapsed_ns > spread_ns ? elapsed_ns : spread_ns);
 }
 
 static void append(char *out, size_t size, const char *part)
@@ -49,7 +54,7 @@ static void fill_parts(const struct session *s, struct mono now, struct status_p
 	units_format_count(s->label.ticks, a, sizeof(a));
 	units_format_count(s->label.kept, b, sizeof(b));
 	snprintf(p->ticks, sizeof(p->ticks), "%s ticks, %s kept", a, b);
-	units_format_price(price_ppm(s, now), a, sizeof(a));
+	units_format_price(running_ppm(s, now), a, sizeof(a));
 	units_format_price(s->opts->price_ppm, b, sizeof(b));
 	snprintf(p->price, sizeof(p->price), "price %s of %s", a, b);
 	units_format_size_of(s->file_bytes, s->opts->max_bytes, a, sizeof(a));
@@ -90,9 +95,15 @@ void record_status(const struct session *s, struct mono now, unsigned columns, c
 void record_summary(const struct session *s)
 {
 	struct mono end = { s->start.ns + s->label.elapsed_ns };
+	const struct label *l = &s->label;
+	char all[32], start[32];
 	struct status_parts p;
 
 	fill_parts(s, end, &p);
+	units_format_price(share_ppm(l->own_cpu_ns + l->kernel_ns, l->elapsed_ns), all,
+			   sizeof(all));
+	units_format_price(share_ppm(l->start_ns, l->elapsed_ns), start, sizeof(start));
+	snprintf(p.price, sizeof(p.price), "price %s, of which %s to start", all, start);
 	fprintf(s->app->talk, "tare record: %s · %s · %s · %s · %s\n", p.clock, p.ticks, p.price,
 		p.file, p.lost);
 	fprintf(s->app->talk, "%s\nlook: tare report %s\n", s->path, s->path);
