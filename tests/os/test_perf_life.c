@@ -20,8 +20,8 @@ static struct watch w;
 static void assert_share(uint64_t part, uint64_t whole, unsigned int least_percent)
 {
 	print_message("%.3f s of %.3f s\n", (double)part / 1e9, (double)whole / 1e9);
-	assert_true(part * 100 >= whole * least_percent);
-	assert_true(part * 100 <= whole * 103);
+	assert_measured(part * 100 >= whole * least_percent);
+	assert_measured(part * 100 <= whole * 103);
 }
 
 static void forked_children_are_followed_by_name(void **state)
@@ -65,7 +65,7 @@ static void an_exec_gives_the_thread_a_new_name(void **state)
 	assert_int_equal(w.life[LIFE_THREAD], 1); /* the one that the new program makes */
 	thread = watch_thread(&w, (uint32_t)w.pid);
 	assert_string_equal(thread->first_comm, "before");
-	assert_true(w.whole * 100 >= w.ticks * 95); /* the new program's maps are known */
+	assert_measured(w.whole * 100 >= w.ticks * 95); /* the new program's maps are known */
 	assert_share(w.weight_ns, w.facts.clock_ns, 95);
 }
 
@@ -108,8 +108,8 @@ static void a_late_attach_sees_all_of_200_threads(void **state)
 	print_message("%u threads ticked, %llu lost\n", seen,
 		      (unsigned long long)w.facts.lost_count);
 	/* Of 8 ticks each; on a crowded machine some threads' are lost to the last, and counted. */
-	assert_true(seen + w.facts.lost_count / 4 >= 198);
-	assert_true(seen >= 100);
+	assert_measured(seen + w.facts.lost_count / 4 >= 198);
+	assert_measured(seen >= 100);
 	assert_int_equal(w.facts.threads, 201);
 	assert_share(w.weight_ns, watch_cpu_ns(&w), 80); /* 8 ms each: the tails are long */
 	assert_true(w.weight_ns <= w.facts.clock_ns);
@@ -126,7 +126,7 @@ static void children_that_outlive_their_parent_keep_it_going(void **state)
 	watch_run(&w, 20000);
 	watch_end(&w);
 	assert_true(w.facts.is_over);
-	assert_true(w.weight_ns >= 180 * NS_PER_MS);
+	assert_measured(w.weight_ns >= 180 * NS_PER_MS);
 	assert_int_equal(w.life[LIFE_EXIT], 2);
 }
 

@@ -49,9 +49,9 @@ static void a_new_period_reaches_threads_that_inherited(void **state)
 	w.skips_stacks = true;
 	watch_open(&w, NS_PER_MS, NULL, false);
 	watch_go(&w);
-	assert_true(fabs(ticks_by_time(300, NS_PER_MS) - 1) < 0.1);
+	assert_measured(fabs(ticks_by_time(300, NS_PER_MS) - 1) < 0.1);
 	set_period(8 * NS_PER_MS);
-	assert_true(fabs(ticks_by_time(400, 8 * NS_PER_MS) - 1) < 0.35);
+	assert_measured(fabs(ticks_by_time(400, 8 * NS_PER_MS) - 1) < 0.35);
 	set_period(NS_PER_MS);
 	watch_run(&w, 20000);
 	watch_end(&w);
@@ -62,8 +62,8 @@ static void a_new_period_reaches_threads_that_inherited(void **state)
 	print_message("weight %.4f of the CPU time, clock %.4f\n",
 		      (double)w.weight_ns / (double)watch_cpu_ns(&w),
 		      (double)w.facts.clock_ns / (double)watch_cpu_ns(&w));
-	assert_true(fabs((double)w.weight_ns / (double)watch_cpu_ns(&w) - 1) < 0.03);
-	assert_true(fabs((double)w.facts.clock_ns / (double)watch_cpu_ns(&w) - 1) < 0.02);
+	assert_measured(fabs((double)w.weight_ns / (double)watch_cpu_ns(&w) - 1) < 0.03);
+	assert_measured(fabs((double)w.facts.clock_ns / (double)watch_cpu_ns(&w) - 1) < 0.02);
 	assert_true(w.weight_ns <= w.facts.clock_ns);
 }
 
@@ -85,9 +85,9 @@ static void children_forked_around_a_change_are_not_missed(void **state)
 	assert_true(w.facts.is_over);
 	print_message("clock %.4f of the CPU time\n",
 		      (double)w.facts.clock_ns / (double)watch_cpu_ns(&w));
-	assert_true(fabs((double)w.facts.clock_ns / (double)watch_cpu_ns(&w) - 1) < 0.03);
+	assert_measured(fabs((double)w.facts.clock_ns / (double)watch_cpu_ns(&w) - 1) < 0.03);
 	assert_true(w.weight_ns <= w.facts.clock_ns);
-	assert_true(w.weight_ns * 100 >= w.facts.clock_ns * 90);
+	assert_measured(w.weight_ns * 100 >= w.facts.clock_ns * 90);
 }
 
 static uint64_t cpu_ns(void)
@@ -160,7 +160,7 @@ static void after_ioc_period_the_sample_tells_the_old_one(void **state)
 		      (unsigned long long)sum.samples, (double)sum.told_ns / 1e9,
 		      (double)sum.counted_ns / 1e9);
 	assert_true(sum.samples > 10 && sum.samples < 40); /* the new period holds... */
-	assert_true(sum.counted_ns > 160 * NS_PER_MS);	   /* ...and the value knows... */
+	assert_measured(sum.counted_ns > 160 * NS_PER_MS); /* ...and the value knows... */
 	assert_true(sum.told_ns < sum.counted_ns / 2);	   /* ...but the sample tells 1 ms */
 	munmap(head, map_bytes);
 	close(fd);
@@ -184,11 +184,11 @@ static void what_a_tiny_ring_loses_is_counted_and_still_weighed(void **state)
 	print_message("%llu ticks, %llu lost in %llu gaps\n", (unsigned long long)w.ticks,
 		      (unsigned long long)w.facts.lost_count,
 		      (unsigned long long)w.facts.lost_events);
-	assert_true(w.facts.lost_count > 100);
-	assert_true(w.facts.lost_events > 0);
-	assert_true(w.lost > 0 && w.lost <= w.facts.lost_count);
+	assert_measured(w.facts.lost_count > 100);
+	assert_measured(w.facts.lost_events > 0);
+	assert_measured(w.lost > 0 && w.lost <= w.facts.lost_count);
 	assert_true(w.facts.is_over);
-	assert_true(fabs((double)w.weight_ns / (double)watch_cpu_ns(&w) - 1) < 0.1);
+	assert_measured(fabs((double)w.weight_ns / (double)watch_cpu_ns(&w) - 1) < 0.1);
 	assert_true(w.weight_ns <= w.facts.clock_ns);
 }
 
