@@ -114,10 +114,37 @@ int session_save(struct session *s, bool is_finished, struct err *err);
 /* Gives everything back. Accepts a zeroed session, and may run twice. */
 void session_close(struct session *s);
 
-/* CPU time of this process, and the monotonic clock. */
+/* ---- record_label.c: the facts of a run ---- */
+
+/* CPU time of this process; of our children that have ended; and the most memory we held. 0 where it cannot be had. */
 uint64_t own_cpu_ns(void);
+uint64_t children_cpu_ns(void);
+uint64_t most_rss_bytes(void);
+
+/* The clocks, each in its own type. */
 struct mono mono_now(void);
 struct wall wall_now(void);
+
+/* A text of ours as a borrowed string, cut at STR_MAX_BYTES. */
+struct str record_str(const char *text);
+
+/* Copies a text (NULL: none) into `out`, and lets the label borrow it from there. */
+void record_copy_fact(char *out, size_t size, const char *text, struct str *label);
+
+/* The short name of a process, "" for one that has ended. */
+void record_read_comm(pid_t pid, char *out, size_t size);
+
+/* What is known when a recording begins. */
+void record_label_start(struct session *s, pid_t pid);
+
+/* What the engine knows now; also books what its drains spent beside samples. */
+void record_label_engine(struct session *s);
+
+/* What measuring took up to now, part by part. */
+void record_label_price(struct session *s);
+
+/* All of it, for a save. */
+void record_label_now(struct session *s, bool is_finished);
 
 /* ---- record_words.c: the status line and the summary ---- */
 
