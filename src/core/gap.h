@@ -36,14 +36,14 @@ static inline uint32_t gap_draw(uint32_t random, uint32_t most)
 	return 1u + (uint32_t)(((uint64_t)random * most) >> 32);
 }
 
-/* The gap after a first call from two random words: the smaller of two different draws from 1 … 2N. */
+/* The gap after a first call from two random words: the smaller of two different draws from 1 … 2N. The
+ * second is drawn from 1 … 2N - 1, as if a's place were cut out; putting it back (b + 1 where b >= a) would change a
+ * larger b only, never the smaller of the two. */
 static inline uint32_t gap_first_of(uint32_t random_a, uint32_t random_b, uint32_t interval)
 {
 	uint32_t a = gap_draw(random_a, 2u * interval);
 	uint32_t b = gap_draw(random_b, 2u * interval - 1u);
 
-	if (b >= a)
-		b++; /* the draws differ: a's place is left out */
 	return a < b ? a : b;
 }
 

@@ -155,7 +155,7 @@ static void the_error_is_that_of_the_others_by_hand(void **state)
 	seen.weighted_ns = 4 * 1000;
 	for (uint64_t ns = 100; ns <= 400; ns += 100)
 		bucket_add_square(&seen.squares, ns, 4);
-	open_rows(&calls, 1);
+	open_rows(&calls, 2);
 	add(&calls, 0, &seen);
 
 	struct calls_estimate e = pool(&calls, 0);
@@ -165,6 +165,12 @@ static void the_error_is_that_of_the_others_by_hand(void **state)
 	assert_true(fabs(e.total_error_ns - want) < want * 1e-4);
 	assert_true(fabs(e.mean_error_ns - want / 17) < want * 1e-4);
 	assert_true(fabs(e.independent - 4) < 1e-9);
+
+	/* The same again: 8 others, variance 14286, t for 7 degrees. */
+	add(&calls, 1, &seen);
+	e = pool(&calls, 0);
+	want = 32 * 2.3646 * sqrt(14285.714 / 8 * 3 / 4);
+	assert_true(fabs(e.total_error_ns - want) < want * 1e-4);
 	calls_close(&calls);
 }
 
@@ -369,6 +375,7 @@ static void what_cannot_be_is_refused(void **state)
 		bad[i] = good;
 	bad[0].firsts = 11;
 	bad[1].others = 10;
+	bad[1].weight = 80;
 	bad[2].covered_ns = WINDOW_NS + 1;
 	bad[3].weight = 0;
 	bad[4].others = 0;

@@ -216,11 +216,16 @@ static void twelve_functions_one_at_five_million_a_second_are_not_sliced(void **
 static void four_hot_functions_together_keep_the_price_too(void **state)
 {
 	static const uint64_t hot[] = { 2000000, 2000000, 2000000, 2000000 };
+	static const uint64_t warm[] = { 200000, 200000, 200000, 200000 };
 	static const uint64_t one[] = { 2000000, 0, 0, 0 }, none[] = { 0, 0, 0, 0 };
 	struct target t;
 
 	(void)state;
 	target_open(&t, 4, TENTH);
+	assert_true(target_window(&t, hot) <= 2 * TENTH);
+	assert_true(target_window(&t, hot) <= 1.05 * TENTH);
+	(void)target_window(&t, warm);
+	assert_true(target_window(&t, warm) <= 1.05 * TENTH);
 	assert_true(target_window(&t, hot) <= 2 * TENTH);
 	assert_true(target_window(&t, hot) <= 1.05 * TENTH);
 	assert_true(target_window(&t, one) <= 1.05 * TENTH);
@@ -381,7 +386,7 @@ static struct pace_judged judge(struct pace_watch *watches, const struct pace_se
 
 static void where_no_interval_helps_the_loudest_is_watched_in_slices(void **state)
 {
-	/* Price 100 ms a window. 5 us a call: 200,000 calls take 1 s, 12,000 take 60 ms, 1,000 take 5 ms. */
+	/* Price 100 ms a window. 5 us a call: 200,000 calls take 1 s, 10,000 take 50 ms, 1,000 take 5 ms. */
 	static const struct pace_costs trap = { .untimed_ps = 5000000, .extra_ps = 1000000 };
 	struct pace_watch watches[3] = { { .costs = trap }, { .costs = trap }, { .costs = trap } };
 	struct pace_seen seen[3] = { { 1000, 1, WINDOW_NS },
@@ -401,13 +406,26 @@ static void where_no_interval_helps_the_loudest_is_watched_in_slices(void **stat
 	assert_int_equal(judged.left_ps, INT64_C(25000000000));	      /* a quarter */
 
 	/* A second that leaves too little goes into slices too; both share. */
-	seen[0].calls = 12000;
+	seen[0].calls = 10000; /* 90 - 25 - 5 - 50: under the 15 that slices get */
 	seen[1] = (struct pace_seen){ 0, 0, 0 };
 	judged = judge(watches, seen, 3, true);
 	assert_int_equal(judged.sliced, 2);
 	assert_true(watches[0].is_sliced && watches[1].is_sliced);
 	assert_int_equal(watches[0].slice_ps, UINT64_C(30000000000));
 	assert_int_equal(judged.left_ps, INT64_C(25000000000));
+}
+
+static void two_loud_ones_are_sliced_at_once(void **state)
+{
+	static const struct pace_costs trap = { .untimed_ps = 5000000, .extra_ps = 1000000 };
+	struct pace_watch watches[2] = { { .costs = trap }, { .costs = trap } };
+	struct pace_seen seen[2] = { { 200000, 1, WINDOW_NS }, { 100000, 1, WINDOW_NS } };
+	struct pace_limits limits = { 10000, 8, 4096 };
+
+	(void)state;
+	pace_start(&limits, WINDOW_NS, watches, 2);
+	assert_int_equal(judge(watches, seen, 2, true).sliced, 2);
+	assert_int_equal(watches[0].slice_ps, UINT64_C(32500000000));
 }
 
 static void slices_end_when_counting_everything_leaves_a_quarter_of_the_price(void **state)
@@ -500,6 +518,7 @@ int main(void)
 		cmocka_unit_test(
 			inside_a_window_the_interval_doubles_at_the_share_and_each_further_part),
 		cmocka_unit_test(where_no_interval_helps_the_loudest_is_watched_in_slices),
+		cmocka_unit_test(two_loud_ones_are_sliced_at_once),
 		cmocka_unit_test(slices_end_when_counting_everything_leaves_a_quarter_of_the_price),
 		cmocka_unit_test(where_slices_are_refused_the_rate_that_the_price_allows_is_told),
 		cmocka_unit_test(a_largest_interval_that_is_still_over_the_price_is_no_help_either),
