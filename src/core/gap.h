@@ -73,7 +73,7 @@ static inline uint32_t gap_later(uint64_t *state, uint32_t interval)
  * gap_first(). */
 static inline uint64_t gap_limit(uint64_t share, uint32_t doubled)
 {
-	uint64_t further = share / 5u * 4u;
+	uint64_t further = share - share / 5u - (share % 5u != 0u); /* 4/5, rounded down */
 
 	return share + further - (doubled < 64u ? further >> doubled : 0u);
 }

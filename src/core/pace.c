@@ -38,6 +38,16 @@ uint64_t pace_charge_ps(const struct pace_costs *costs, uint64_t calls, uint64_t
 		      (wide)timed * costs->extra_ps);
 }
 
+uint32_t pace_share_timed(const struct pace_watch *watch)
+{
+	uint64_t extra_ps = watch->costs.extra_ps;
+	uint64_t timed = extra_ps > 0 ? watch->share_ps / extra_ps : UINT32_MAX;
+
+	if (timed == 0)
+		return 1;
+	return timed > UINT32_MAX ? UINT32_MAX : (uint32_t)timed;
+}
+
 void pace_start(const struct pace_limits *limits, uint64_t window_ns, struct pace_watch *watches,
 		size_t count)
 {

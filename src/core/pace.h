@@ -59,6 +59,10 @@ struct pace_costs pace_costs_in_force(const struct pace_costs *measured,
 /* What a window's calls cost: calls x (untimed + hook) + timed x extra, in ps; saturates. */
 uint64_t pace_charge_ps(const struct pace_costs *costs, uint64_t calls, uint64_t timed);
 
+/* A watch's share as a number of timed calls of all its threads or CPUs together, for who counts those instead of
+ * adding up costs: never 0, which may then stand for "no limit". */
+uint32_t pace_share_timed(const struct pace_watch *watch);
+
 /* Before the first window: every watch has the given interval and an even part of the price of a window of
  * `window_ns`. `costs` must be set. */
 void pace_start(const struct pace_limits *limits, uint64_t window_ns, struct pace_watch *watches,

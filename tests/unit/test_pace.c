@@ -283,6 +283,30 @@ static void calls_that_grow_by_five_percent_stay_within_105_percent(void **state
 	}
 }
 
+/* Functions that sleep, wake and burst at random, up to a hundredfold. */
+static void whatever_bursts_do_no_window_costs_over_twice_the_price(void **state)
+{
+	uint64_t random = 8;
+
+	(void)state;
+	for (int run = 0; run < 60; run++) {
+		struct target t;
+		size_t count = 1 + gap_random(&random) % MOST_WATCHES;
+
+		target_open(&t, count, TENTH / 4);
+		for (int window = 0; window < 12; window++) {
+			static const uint64_t loads[] = { 0, 0, 3, 500, 20000, 200000, 2000000 };
+			uint64_t calls[MOST_WATCHES];
+
+			for (size_t i = 0; i < count; i++)
+				calls[i] = loads[gap_random(&random) % ARRAY_LEN(loads)];
+			assert_true(target_window(&t, calls) <= 2 * TENTH / 4.0);
+			assert_int_equal(t.judged.sliced, 0);
+		}
+		target_close(&t);
+	}
+}
+
 static void one_hot_function_never_thins_out_a_rare_one(void **state)
 {
 	static const uint64_t calls[] = { 50000000, 100 };
@@ -359,6 +383,10 @@ static void inside_a_window_the_interval_doubles_at_the_share_and_each_further_p
 		assert_int_equal(gap_limit(1000, i), want[i]);
 	assert_int_equal(gap_limit(1000, 64), 1800);
 	assert_int_equal(gap_limit(0, 3), 0);
+	assert_int_equal(gap_limit(4, 0), 4); /* a share may be a few timed calls */
+	assert_int_equal(gap_limit(4, 1), 6);
+	assert_int_equal(gap_limit(4, 2), 7);
+	assert_int_equal(gap_limit(UINT64_MAX, 0), UINT64_MAX);
 	assert_int_equal(gap_doubled(8, 4096), 16);
 	assert_int_equal(gap_doubled(3000, 4096), 4096);
 
@@ -372,6 +400,25 @@ static void inside_a_window_the_interval_doubles_at_the_share_and_each_further_p
 	made_window(&made, &watch, 4096, 100000000);
 	assert_true(made.seen.firsts + made.seen.others < 1800 + 100000000 / 4096 + 500);
 	histogram_free(&made.histogram);
+}
+
+static void a_share_is_at_least_one_timed_call(void **state)
+{
+	static const struct {
+		uint64_t share_ps, extra_ps;
+		uint32_t want;
+	} cases[] = {
+		{ 150000000, 150000, 1000 },   { 149999, 150000, 1 }, { 0, 150000, 1 },
+		{ UINT64_MAX, 1, UINT32_MAX }, { 299999, 150000, 1 }, { 1000, 0, UINT32_MAX },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct pace_watch watch = { .costs.extra_ps = cases[i].extra_ps,
+					    .share_ps = cases[i].share_ps };
+
+		assert_int_equal(pace_share_timed(&watch), cases[i].want);
+	}
 }
 
 /* ---- slices ---- */
@@ -512,11 +559,13 @@ int main(void)
 		cmocka_unit_test(four_hot_functions_together_keep_the_price_too),
 		cmocka_unit_test(three_that_never_ran_wake_beside_a_hot_one_inside_twice_the_price),
 		cmocka_unit_test(calls_that_grow_by_five_percent_stay_within_105_percent),
+		cmocka_unit_test(whatever_bursts_do_no_window_costs_over_twice_the_price),
 		cmocka_unit_test(one_hot_function_never_thins_out_a_rare_one),
 		cmocka_unit_test(the_interval_is_what_the_formula_says),
 		cmocka_unit_test(a_cost_that_reads_0_is_unmeasured_and_the_assumed_one_is_used),
 		cmocka_unit_test(
 			inside_a_window_the_interval_doubles_at_the_share_and_each_further_part),
+		cmocka_unit_test(a_share_is_at_least_one_timed_call),
 		cmocka_unit_test(where_no_interval_helps_the_loudest_is_watched_in_slices),
 		cmocka_unit_test(two_loud_ones_are_sliced_at_once),
 		cmocka_unit_test(slices_end_when_counting_everything_leaves_a_quarter_of_the_price),
