@@ -223,6 +223,7 @@ static void estimate_total(const struct calls_row *row, uint64_t floor_ns, struc
 	if (rest > 0 && e->has_error && row->variance[0] > 0)
 		e->total_error_ns = rest * mean_error_ns(row, mean_ns, e->independent);
 	e->mean_error_ns = e->total_error_ns / (double)row->calls;
+	e->is_coarse = rest > 0 && row->variance[0] > 0 && e->independent < STATS_COARSE_BELOW;
 	e->is_below_floor = e->mean_ns < (double)floor_ns;
 }
 

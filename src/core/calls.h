@@ -60,11 +60,12 @@ struct calls_estimate {
 		mean_error_ns; /* errors: half widths of 95 % intervals */
 	double own_ns;	       /* total less watched callees */
 	uint64_t max_ns;
-	double independent;  /* timed calls of equal weight that would tell as much */
-	uint64_t clamped;    /* how many of total, own, max were under the floor and count as 0 */
-	bool is_estimate;    /* calls and totals stand for unwatched time too */
-	bool has_total;	     /* false: no call but firsts was timed, and there were others */
-	bool has_error;	     /* false: too few timed to tell */
+	double independent; /* timed calls of equal weight that would tell as much */
+	uint64_t clamped;   /* how many of total, own, max were under the floor and count as 0 */
+	bool is_estimate;   /* calls and totals stand for unwatched time too */
+	bool has_total;	    /* false: no call but firsts was timed, and there were others */
+	bool has_error;	    /* false: too few timed to tell */
+	bool is_coarse; /* under 100 independent ones: where few calls hold most time, errors may be too small */
 	bool is_below_floor; /* the mean is under the timing floor */
 };
 

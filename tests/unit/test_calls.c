@@ -192,6 +192,34 @@ static void where_every_call_was_timed_there_is_no_error(void **state)
 	calls_close(&calls);
 }
 
+static void fewer_than_100_independent_calls_are_coarse(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t calls, others;
+		uint32_t interval;
+		bool want;
+	} cases[] = {
+		{ "99 of 793", 793, 99, 8, true },
+		{ "100 of 801", 801, 100, 8, false },
+		{ "99 of 100, the first apart: all timed", 100, 99, 1, false },
+		{ "only the first, and no other", 1, 0, 8, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct calls_seen seen =
+			window_of(cases[i].calls, 10, cases[i].others, 10, cases[i].interval);
+		struct calls calls;
+
+		print_message("%s\n", cases[i].name);
+		open_rows(&calls, 1);
+		add(&calls, 0, &seen);
+		assert_int_equal(pool(&calls, 0).is_coarse, cases[i].want);
+		calls_close(&calls);
+	}
+}
+
 static void the_timing_floor_is_taken_off_and_nothing_is_negative(void **state)
 {
 	static const struct {
@@ -401,6 +429,7 @@ int main(void)
 		cmocka_unit_test(a_window_in_which_it_did_not_run_has_no_row),
 		cmocka_unit_test(the_error_is_that_of_the_others_by_hand),
 		cmocka_unit_test(where_every_call_was_timed_there_is_no_error),
+		cmocka_unit_test(fewer_than_100_independent_calls_are_coarse),
 		cmocka_unit_test(the_timing_floor_is_taken_off_and_nothing_is_negative),
 		cmocka_unit_test(percentiles_are_less_the_floor_and_say_when_they_are_below_it),
 		cmocka_unit_test(slices_are_estimates_with_their_covered_share),
