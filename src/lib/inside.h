@@ -31,6 +31,12 @@ extern __thread struct tare_in_self tare_in_self __attribute__((tls_model("initi
 /* The mapping, or NULL before there is one. It stays where it is once a thread may have seen it. */
 extern struct mapping_shared *tare_in_shared;
 
+/* Points to 1; the kernel wipes it in a forked process, however it was forked. NULL: not known. */
+extern uint32_t *tare_in_own_mark;
+
+/* For tare_in_is_own(): forgets what was the parent's. Returns false. */
+bool tare_in_let_go(void);
+
 /* Whether this process may read the CPU's counter. */
 extern bool tare_in_has_ticks;
 
@@ -68,7 +74,10 @@ bool tare_in_is_at_work(void);
 uint32_t tare_in_name(enum mapping_kind kind, const char *text, uint32_t *id_place);
 
 /* False in a process that was forked without the C library's knowing: it has let go of the mapping then. */
-bool tare_in_is_own(void);
+static inline bool tare_in_is_own(void)
+{
+	return tare_in_own_mark == NULL || MAPPING_READ(*tare_in_own_mark) == 1 || tare_in_let_go();
+}
 
 /* Counts a call that has no place. */
 void tare_in_lose_call(void);

@@ -21,12 +21,12 @@ static const uint64_t starting = 1; /* a forked process: its first use starts it
 const uint64_t *tare_window = &off;
 struct mapping_shared *tare_in_shared;
 bool tare_in_has_ticks;
+uint32_t *tare_in_own_mark;
 __thread struct tare_places tare_places __attribute__((tls_model("initial-exec")));
 __thread struct tare_in_self tare_in_self __attribute__((tls_model("initial-exec")));
 
 static int mapping_fd = -1;
 static ino_t mapping_inode;
-static uint32_t *own_mark; /* 1; the kernel wipes it in a forked process. NULL: not known */
 static uint32_t is_starting;
 
 void tare_in_forget_self(void)
@@ -43,11 +43,9 @@ static void let_go(void)
 	__atomic_store_n(&tare_window, &starting, __ATOMIC_RELEASE);
 }
 
-bool tare_in_is_own(void)
+bool tare_in_let_go(void)
 {
-	if (own_mark == NULL || MAPPING_READ(*own_mark) == 1)
-		return true;
-	if (__atomic_exchange_n(own_mark, 1, __ATOMIC_RELAXED) == 0)
+	if (__atomic_exchange_n(tare_in_own_mark, 1, __ATOMIC_RELAXED) == 0)
 		let_go();
 	return false;
 }
@@ -68,8 +66,8 @@ static void after_fork(void)
 {
 	int saved = errno;
 
-	if (own_mark != NULL)
-		MAPPING_WRITE(*own_mark, 1);
+	if (tare_in_own_mark != NULL)
+		MAPPING_WRITE(*tare_in_own_mark, 1);
 	let_go();
 	close_inherited();
 	if (tare_in_shared != NULL)
@@ -128,7 +126,7 @@ static struct mapping_shared *map_file(int fd)
 /* A word that reads 0 in a forked process, however it was forked. */
 static void mark_as_own(void)
 {
-	if (own_mark == NULL) {
+	if (tare_in_own_mark == NULL) {
 		void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 				  -1, 0);
 
@@ -138,9 +136,9 @@ static void mark_as_own(void)
 			munmap(page, 4096);
 			return;
 		}
-		own_mark = page;
+		tare_in_own_mark = page;
 	}
-	MAPPING_WRITE(*own_mark, 1);
+	MAPPING_WRITE(*tare_in_own_mark, 1);
 }
 
 static bool may_read_ticks(void)
