@@ -16,7 +16,7 @@
 #define SHORT_LIVED 20000
 #define AT_ONCE	    1100
 
-static volatile uint32_t sink;
+static __thread volatile uint32_t sink;
 static const char *plugin;
 
 static void calls(uint32_t count)
