@@ -140,10 +140,13 @@ static inline void tare_scope_leave(struct tare_scope *scope)
 /* TARE_WATCH_BEGIN(handle, "name"); ... TARE_WATCH_END(handle);
  * A scope with a name of the caller's for it. Both stand in the same function; "name" is a string literal. A scope that
  * is never ended (return, longjmp) is counted and not timed. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a name that is declared bears none */
 #define TARE_WATCH_BEGIN(handle, literal)                                          \
 	static struct tare_site TARE_JOIN(handle, _tare_site) = { "" literal, 0 }; \
 	struct tare_scope handle = { 0, 0 };                                       \
 	tare_scope_enter(&handle, &TARE_JOIN(handle, _tare_site))
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #define TARE_WATCH_END(handle) tare_scope_leave(&handle)
 

@@ -20,7 +20,7 @@ struct mapping_row {
 	uint64_t firsts, first_ns, first_nested_ns;
 	uint64_t others, weights, weights_squared;
 	uint64_t weighted_ns, nested_ns; /* each weighted by the interval it was drawn with */
-	struct bucket_squares squares; /* Σ weight × ns² of the others */
+	struct bucket_squares squares;	 /* Σ weight × ns² of the others */
 	uint64_t abandoned, backwards;
 	uint64_t max_ns; /* of timed calls; 0: none ended in this window */
 };
