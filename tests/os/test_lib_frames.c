@@ -149,13 +149,20 @@ static void other_threads_do_not_mix_in(void **state)
 	stage_close();
 }
 
-static void no_frame_spans_the_time_between_two_recorders(void **state)
+static void no_frame_spans_a_time_without_a_recorder(void **state)
 {
-	struct mapping_reader *reader;
+	struct mapping_reader *reader = stage_attach(1, 0);
+	struct mapping_shared *shared = stage_map();
 
 	(void)state;
-	stage_attach(1, 0);
 	tare_frame();
+	shared->orders.window = 0;
+	tare_frame();
+	mapping_reader_turn(reader);
+	tare_frame();
+	mapping_reader_turn(reader);
+	assert_int_equal(stage_row(reader, "frame").calls, 0);
+	munmap(shared, sizeof(*shared));
 	reader = stage_attach(1, 0);
 	tare_frame();
 	mapping_reader_turn(reader);
@@ -235,7 +242,7 @@ int main(void)
 		cmocka_unit_test(a_scope_over_a_boundary_is_cut_at_it),
 		cmocka_unit_test(slow_frames_that_nobody_takes_are_counted),
 		cmocka_unit_test(other_threads_do_not_mix_in),
-		cmocka_unit_test(no_frame_spans_the_time_between_two_recorders),
+		cmocka_unit_test(no_frame_spans_a_time_without_a_recorder),
 		cmocka_unit_test(a_task_lasts_until_its_end_or_the_next_one),
 		cmocka_unit_test(a_name_without_a_place_is_lost_and_said),
 	};

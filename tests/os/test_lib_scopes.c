@@ -58,30 +58,6 @@ static void every_call_is_counted_and_the_first_of_each_window_is_timed(void **s
 	stage_close();
 }
 
-/* Calls at each place of the pattern are chosen with the same chance: by weight, one in eight is dear. */
-static void a_pattern_with_the_interval_as_its_period_is_not_followed(void **state)
-{
-	struct mapping_reader *reader = stage_attach(8, 0);
-	static uint32_t steps[BUCKET_COUNT];
-	uint64_t dear = 0;
-	struct mapping_row row;
-
-	(void)state;
-	for (int i = 0; i < 16000; i++) {
-		TARE_WATCH("pattern");
-		stage_spin(i % 8 == 0 ? 8 * US : US / 2);
-	}
-	mapping_reader_turn(reader);
-	row = stage_row(reader, "pattern");
-	assert_int_equal(row.calls, 16000);
-	assert_in_range(row.others, 1700, 2300);
-	assert_true(mapping_reader_histogram(reader, stage_id(reader, "pattern"), steps));
-	for (uint32_t at = bucket_of(7 * US); at < BUCKET_COUNT; at++)
-		dear += steps[at];
-	assert_in_range(dear, 1600, 2500);
-	stage_close();
-}
-
 static void the_recorder_sets_each_name_its_interval(void **state)
 {
 	struct mapping_reader *reader = stage_attach(8, 0);
@@ -110,78 +86,6 @@ static void the_recorder_sets_each_name_its_interval(void **state)
 	assert_in_range(row.firsts + row.others, 150, 230);
 	assert_int_equal(row.calls, 100000);
 	stage_close();
-}
-
-static void what_lies_directly_inside_is_not_a_scopes_own(void **state)
-{
-	struct mapping_reader *reader = stage_attach(1, 0);
-	struct mapping_row outer, middle, inner;
-
-	(void)state;
-	for (int i = 0; i < 100; i++) {
-		TARE_WATCH("outer");
-		stage_spin(10 * US);
-		for (int k = 0; k < 2; k++) {
-			TARE_WATCH("middle");
-			stage_spin(2 * US);
-			{
-				TARE_WATCH("inner");
-				stage_spin(4 * US);
-			}
-		}
-	}
-	mapping_reader_turn(reader);
-	outer = stage_row(reader, "outer");
-	middle = stage_row(reader, "middle");
-	inner = stage_row(reader, "inner");
-	assert_int_equal(outer.firsts + outer.others, 100);
-	assert_int_equal(middle.firsts + middle.others, 200);
-	/* Every call is timed, so it is the same time to the nanosecond. */
-	assert_int_equal(outer.nested_ns + outer.first_nested_ns,
-			 middle.weighted_ns + middle.first_ns);
-	assert_int_equal(middle.nested_ns + middle.first_nested_ns,
-			 inner.weighted_ns + inner.first_ns);
-	assert_int_equal(inner.nested_ns + inner.first_nested_ns, 0);
-	stage_close();
-}
-
-/* The share of "around" that is its own; 10 of 40 µs are. */
-static double own_share(void)
-{
-	struct mapping_reader *reader = stage_attach(2, 0);
-	struct mapping_row around;
-
-	for (int i = 0; i < 1500; i++) {
-		TARE_WATCH("around");
-		stage_spin(10 * US);
-		{
-			TARE_WATCH("between");
-			stage_spin(10 * US);
-			{
-				TARE_WATCH("within");
-				stage_spin(20 * US);
-			}
-		}
-	}
-	mapping_reader_turn(reader);
-	around = stage_row(reader, "around");
-	stage_close();
-	return ((double)around.weighted_ns - (double)around.nested_ns) / (double)around.weighted_ns;
-}
-
-/* Calls that are not timed stand between: what lies in them is theirs. Another program on the same CPU can spoil one
- * measurement, a mistake spoils all. */
-static void sampled_scopes_inside_are_weighed(void **state)
-{
-	bool is_right = false;
-
-	(void)state;
-	for (int i = 0; i < 10 && !is_right; i++) {
-		double share = own_share();
-
-		is_right = share > 0.17 && share < 0.34;
-	}
-	assert_true(is_right);
 }
 
 static jmp_buf away;
@@ -331,10 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_counted_before_a_recorder_comes),
 		cmocka_unit_test(every_call_is_counted_and_the_first_of_each_window_is_timed),
-		cmocka_unit_test(a_pattern_with_the_interval_as_its_period_is_not_followed),
 		cmocka_unit_test(the_recorder_sets_each_name_its_interval),
-		cmocka_unit_test(what_lies_directly_inside_is_not_a_scopes_own),
-		cmocka_unit_test(sampled_scopes_inside_are_weighed),
 		cmocka_unit_test(a_longjmp_out_leaves_nothing_open),
 		cmocka_unit_test(recursion_is_counted_at_every_depth_and_timed_down_to_the_64th),
 		cmocka_unit_test(begin_and_end_close_what_was_left_open_inside),
