@@ -148,7 +148,7 @@ static inline void tare_scope_leave(struct tare_scope *scope)
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-#define TARE_WATCH_END(handle) tare_scope_leave(&handle)
+#define TARE_WATCH_END(handle) tare_scope_leave(&(handle))
 
 #ifdef __cplusplus
 }
