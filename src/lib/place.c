@@ -1,6 +1,7 @@
 /* place.c - names and threads get their places in the mapping. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,8 +14,9 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define PAGE	 4096u
-#define TOGETHER 16u /* entries that get their memory at once */
+#define PAGE	   4096u
+#define WAIT_TRIES 200
+#define TOGETHER   16u /* entries that get their memory at once */
 
 enum { NAME_FREE, NAME_WRITING, NAME_READY };
 
@@ -120,6 +122,18 @@ static bool take_name(uint32_t id, enum mapping_kind kind, const char *text)
 	return true;
 }
 
+/* The name's state once its writer is done. Not for ever: the writer may be what a signal interrupted. */
+static uint32_t settled_state(uint32_t id)
+{
+	uint32_t state = __atomic_load_n(&names[id].state, __ATOMIC_ACQUIRE);
+
+	for (int tries = 0; tries < WAIT_TRIES && state == NAME_WRITING; tries++) {
+		sched_yield();
+		state = __atomic_load_n(&names[id].state, __ATOMIC_ACQUIRE);
+	}
+	return state;
+}
+
 uint32_t tare_in_name(enum mapping_kind kind, const char *text, uint32_t *id_place)
 {
 	uint32_t known = id_place != NULL ? MAPPING_READ(*id_place) : 0;
@@ -127,13 +141,16 @@ uint32_t tare_in_name(enum mapping_kind kind, const char *text, uint32_t *id_pla
 	if (known != 0)
 		return known - 1 < MAPPING_NAMES ? known - 1 : TARE_IN_NO_NAME;
 	for (uint32_t id = 0; id < MAPPING_NAMES; id++) {
-		uint32_t state = __atomic_load_n(&names[id].state, __ATOMIC_ACQUIRE);
+		uint32_t state = settled_state(id);
 
 		if (state == NAME_FREE && !take_name(id, kind, text))
-			return TARE_IN_NO_NAME;
+			state = settled_state(id);
 		if (state == NAME_WRITING)
 			return TARE_IN_NO_NAME; /* it may be this one: the next call will know */
-		if (state == NAME_READY && !is_same(id, kind, text))
+		if (state == NAME_FREE &&
+		    __atomic_load_n(&names[id].state, __ATOMIC_ACQUIRE) != NAME_READY)
+			return TARE_IN_NO_NAME; /* no memory */
+		if (!is_same(id, kind, text))
 			continue;
 		if (id_place != NULL)
 			MAPPING_WRITE(*id_place, id + 1);
