@@ -1,0 +1,459 @@
+/* mapping.c - reads the windows of a process that uses libtare. */
+#include "sense/mapping.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/scoped.h"
+
+/* What was read of one name, all threads together. */
+struct seen {
+	struct mapping_row sum; /* max_ns: 0 */
+	uint32_t *histogram;	/* BUCKET_COUNT; NULL: not asked for yet */
+};
+
+struct mapping_reader {
+	struct mapping_shared *shared;
+	int fd; /* -1: borrowed memory */
+	uint64_t window, epoch, tick_scale;
+	struct mapping_loss before; /* what was lost before the start */
+	uint64_t torn;
+	struct seen seen[MAPPING_NAMES];
+	struct mapping_row rows[MAPPING_NAMES];
+	uint32_t next_slot; /* where the search for slow frames goes on */
+};
+
+static uint32_t at_most(uint32_t value, uint32_t limit)
+{
+	return value < limit ? value : limit;
+}
+
+static int check_head(const struct mapping_shared *shared, struct err *err)
+{
+	if (__atomic_load_n(&shared->magic, __ATOMIC_ACQUIRE) != MAPPING_MAGIC)
+		return err_set(err, -EPROTO, "cannot read the mapping: it is not one of libtare");
+	if (MAPPING_READ(shared->version) != MAPPING_VERSION ||
+	    MAPPING_READ(shared->bytes) != sizeof(*shared))
+		return err_set(
+			err, -EPROTO,
+			"cannot read the mapping: libtare has version %u of it, this is for %u",
+			MAPPING_READ(shared->version), MAPPING_VERSION);
+	return 0;
+}
+
+int mapping_reader_over(void *memory, size_t bytes, struct mapping_reader **out, struct err *err)
+{
+	struct mapping_reader *reader;
+	int status;
+
+	if (bytes != sizeof(struct mapping_shared))
+		return err_set(err, -EPROTO, "cannot read the mapping: it has %zu bytes, not %zu",
+			       bytes, sizeof(struct mapping_shared));
+	status = check_head(memory, err);
+	if (status != 0)
+		return status;
+	reader = calloc(1, sizeof(*reader));
+	if (reader == NULL)
+		return err_set(err, -ENOMEM, "cannot keep what is read: out of memory");
+	reader->shared = memory;
+	reader->fd = -1;
+	reader->window = MAPPING_READ(reader->shared->orders.window);
+	reader->epoch = MAPPING_READ(reader->shared->orders.epoch);
+	*out = reader;
+	return 0;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static int take_fd(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
+int mapping_reader_open(pid_t pid, struct mapping_reader **out, struct err *err)
+{
+	SCOPED(close_fd) int fd = mapping_find(pid, err);
+	void *memory;
+	int status;
+
+	if (fd < 0)
+		return fd;
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+		return err_set(err, -EBUSY,
+			       "cannot attach to process %d: another recorder is attached",
+			       (int)pid);
+	memory = mmap(NULL, sizeof(struct mapping_shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		      0);
+	if (memory == MAP_FAILED)
+		return err_set(err, -errno, "cannot map the counters of process %d", (int)pid);
+	status = mapping_reader_over(memory, sizeof(struct mapping_shared), out, err);
+	if (status != 0) {
+		munmap(memory, sizeof(struct mapping_shared));
+		return status;
+	}
+	(*out)->tick_scale = mapping_calibrate();
+	(*out)->fd = take_fd(&fd);
+	return 0;
+}
+
+void mapping_reader_close(struct mapping_reader *reader)
+{
+	if (reader == NULL)
+		return;
+	MAPPING_WRITE(reader->shared->orders.window, 0);
+	for (uint32_t id = 0; id < MAPPING_NAMES; id++)
+		free(reader->seen[id].histogram);
+	if (reader->fd >= 0) {
+		munmap(reader->shared, sizeof(*reader->shared));
+		close(reader->fd); /* frees the lock */
+	}
+	free(reader);
+}
+
+/* Adds what one thread counted, timed ones before calls: a call is counted first, so never fewer than were timed. */
+static void add_entry(struct mapping_row *sum, const struct mapping_slot *slot, uint32_t id)
+{
+	const struct mapping_entry *entry = &slot->entries[id];
+
+	sum->others += MAPPING_READ(entry->others);
+	sum->weights += MAPPING_READ(entry->weights);
+	sum->weights_squared += MAPPING_READ(entry->weights_squared);
+	sum->weighted_ns += MAPPING_READ(entry->weighted_ns);
+	sum->nested_ns += MAPPING_READ(entry->nested_ns);
+	sum->squares.low += MAPPING_READ(entry->squares.low);
+	sum->squares.high += MAPPING_READ(entry->squares.high);
+	sum->firsts += MAPPING_READ(entry->firsts);
+	sum->first_ns += MAPPING_READ(entry->first_ns);
+	sum->first_nested_ns += MAPPING_READ(entry->first_nested_ns);
+	sum->abandoned += MAPPING_READ(entry->abandoned);
+	sum->backwards += MAPPING_READ(entry->backwards);
+	sum->calls += __atomic_load_n(&slot->paces[id].calls, __ATOMIC_ACQUIRE);
+}
+
+static uint64_t max_of(const struct mapping_entry *entry, uint64_t window)
+{
+	if (MAPPING_READ(entry->max_window[window % 2]) != (uint32_t)window)
+		return 0;
+	return MAPPING_READ(entry->max_ns[window % 2]);
+}
+
+/* What a counter gained; one that went back counts as torn, and gained nothing. */
+static uint64_t gained(struct mapping_reader *reader, uint64_t now, uint64_t before)
+{
+	if (now >= before)
+		return now - before;
+	reader->torn++;
+	return 0;
+}
+
+static void difference(struct mapping_reader *reader, struct mapping_row *row,
+		       const struct mapping_row *now, const struct mapping_row *before)
+{
+	row->calls = gained(reader, now->calls, before->calls);
+	row->firsts = gained(reader, now->firsts, before->firsts);
+	row->first_ns = gained(reader, now->first_ns, before->first_ns);
+	row->first_nested_ns = gained(reader, now->first_nested_ns, before->first_nested_ns);
+	row->others = gained(reader, now->others, before->others);
+	row->weights = gained(reader, now->weights, before->weights);
+	row->weights_squared = gained(reader, now->weights_squared, before->weights_squared);
+	row->weighted_ns = gained(reader, now->weighted_ns, before->weighted_ns);
+	row->nested_ns = gained(reader, now->nested_ns, before->nested_ns);
+	row->squares.low = gained(reader, now->squares.low, before->squares.low);
+	row->squares.high = gained(reader, now->squares.high, before->squares.high);
+	row->abandoned = gained(reader, now->abandoned, before->abandoned);
+	row->backwards = gained(reader, now->backwards, before->backwards);
+	/* More were timed than called: a hostile process. */
+	if (row->firsts > row->calls || row->others > row->calls - row->firsts) {
+		reader->torn++;
+		*row = (struct mapping_row){ .calls = row->calls };
+	}
+}
+
+uint32_t mapping_reader_names(const struct mapping_reader *reader)
+{
+	return at_most(__atomic_load_n(&reader->shared->host.name_count, __ATOMIC_ACQUIRE),
+		       MAPPING_NAMES);
+}
+
+static uint32_t slot_count(const struct mapping_reader *reader)
+{
+	return at_most(MAPPING_READ(reader->shared->host.slot_count), MAPPING_SLOTS);
+}
+
+/* Reads one name over all slots: only those that were ever used, so that no memory comes to be by looking. */
+static void read_name(struct mapping_reader *reader, uint32_t id)
+{
+	struct mapping_row now = { .calls = 0 };
+	uint64_t max_ns = 0;
+	uint32_t slots = slot_count(reader);
+
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct mapping_entry *entry = &reader->shared->slots[i].entries[id];
+		uint64_t max = max_of(entry, reader->window);
+
+		add_entry(&now, &reader->shared->slots[i], id);
+		if (max > max_ns)
+			max_ns = max;
+	}
+	difference(reader, &reader->rows[id], &now, &reader->seen[id].sum);
+	reader->rows[id].max_ns = max_ns;
+	reader->seen[id].sum = now;
+}
+
+static void read_names(struct mapping_reader *reader)
+{
+	uint32_t names = mapping_reader_names(reader);
+
+	for (uint32_t id = 0; id < names; id++)
+		read_name(reader, id);
+}
+
+static struct mapping_loss lost_ever(const struct mapping_reader *reader)
+{
+	const struct mapping_host *host = &reader->shared->host;
+	struct mapping_loss lost = { .names = MAPPING_READ(host->lost_names),
+				     .places = MAPPING_READ(host->lost_places),
+				     .calls = MAPPING_READ(host->lost_calls),
+				     .expired = MAPPING_READ(host->expired),
+				     .torn = reader->torn };
+	uint32_t slots = slot_count(reader);
+
+	for (uint32_t i = 0; i < slots; i++)
+		lost.slow += MAPPING_READ(reader->shared->slots[i].slow_lost);
+	return lost;
+}
+
+/* The next window, whatever the process wrote over the last one's number. */
+static void open_window(struct mapping_reader *reader)
+{
+	struct mapping_orders *orders = &reader->shared->orders;
+
+	reader->window = reader->window + 1 != 0 ? reader->window + 1 : 1;
+	mapping_reader_beat(reader);
+	__atomic_store_n(&orders->window, reader->window, __ATOMIC_RELEASE);
+}
+
+static void open_epoch(struct mapping_reader *reader)
+{
+	MAPPING_WRITE(reader->shared->orders.epoch, ++reader->epoch);
+}
+
+void mapping_reader_start(struct mapping_reader *reader, uint32_t interval, uint64_t slow_ns)
+{
+	struct mapping_orders *orders = &reader->shared->orders;
+	uint32_t scratch[BUCKET_COUNT];
+	uint64_t last = 0;
+
+	for (uint32_t id = 0; id < MAPPING_NAMES; id++)
+		mapping_reader_set(reader, id, 0, 0);
+	read_names(reader);
+	for (uint32_t id = 0; id < mapping_reader_names(reader); id++)
+		(void)mapping_reader_histogram(reader, id, scratch);
+	memset(reader->rows, 0, sizeof(reader->rows));
+	for (uint32_t id = 0; id < mapping_reader_names(reader); id++) {
+		uint64_t word = MAPPING_READ(reader->shared->controls[id].firsts) >> 32;
+
+		last = word > last ? word
+				   : last; /* go on behind the windows of an earlier recorder */
+	}
+	for (uint32_t i = 0; i < slot_count(reader); i++)
+		__atomic_store_n(&reader->shared->slots[i].read_count,
+				 MAPPING_READ(reader->shared->slots[i].slow_count),
+				 __ATOMIC_RELEASE);
+	if (reader->window < last)
+		reader->window = last;
+	reader->torn = 0;
+	reader->before = lost_ever(reader);
+	MAPPING_WRITE(orders->interval, interval);
+	MAPPING_WRITE(orders->slow_ns, slow_ns);
+	MAPPING_WRITE(orders->lease_ns, MAPPING_READER_LEASE_NS);
+	MAPPING_WRITE(orders->tick_scale, reader->tick_scale);
+	open_epoch(reader);
+	open_window(reader);
+}
+
+uint64_t mapping_reader_turn(struct mapping_reader *reader)
+{
+	uint64_t ended = reader->window;
+
+	read_names(reader);
+	if (MAPPING_READ(reader->shared->orders.window) != ended) {
+		open_epoch(reader);
+		ended = 0;
+	}
+	open_window(reader);
+	return ended;
+}
+
+void mapping_reader_beat(struct mapping_reader *reader)
+{
+	struct mapping_orders *orders = &reader->shared->orders;
+
+	MAPPING_WRITE(orders->beat, MAPPING_READ(orders->beat) + 1);
+}
+
+void mapping_reader_set(struct mapping_reader *reader, uint32_t id, uint32_t interval,
+			uint32_t budget)
+{
+	if (id >= MAPPING_NAMES)
+		return;
+	MAPPING_WRITE(reader->shared->controls[id].interval, interval);
+	MAPPING_WRITE(reader->shared->controls[id].budget, budget);
+}
+
+bool mapping_reader_name(const struct mapping_reader *reader, uint32_t id,
+			 enum mapping_kind *out_kind, char out_text[MAPPING_NAME_BYTES])
+{
+	const struct mapping_name *name = &reader->shared->names[id % MAPPING_NAMES];
+	uint32_t kind;
+
+	if (id >= mapping_reader_names(reader))
+		return false;
+	kind = MAPPING_READ(name->kind);
+	*out_kind = kind <= MAPPING_FRAME ? (enum mapping_kind)kind : MAPPING_SCOPE;
+	for (uint32_t i = 0; i < MAPPING_NAME_BYTES; i++)
+		out_text[i] = MAPPING_READ(name->text[i]);
+	out_text[MAPPING_NAME_BYTES - 1] = '\0';
+	return true;
+}
+
+const struct mapping_row *mapping_reader_row(const struct mapping_reader *reader, uint32_t id)
+{
+	return id < mapping_reader_names(reader) ? &reader->rows[id] : NULL;
+}
+
+static uint64_t less(uint64_t from, uint64_t by, uint64_t *clamped)
+{
+	if (from >= by)
+		return from - by;
+	(*clamped)++;
+	return 0;
+}
+
+struct calls_seen mapping_row_seen(const struct mapping_row *row, uint64_t span_ns,
+				   uint32_t interval, uint64_t *clamped)
+{
+	return (struct calls_seen){ .calls = row->calls,
+				    .span_ns = span_ns,
+				    .covered_ns = span_ns,
+				    .firsts = row->firsts,
+				    .first_ns = row->first_ns,
+				    .first_own_ns =
+					    less(row->first_ns, row->first_nested_ns, clamped),
+				    .others = row->others,
+				    .weight = row->weights,
+				    .weight_squared = row->weights_squared,
+				    .weighted_ns = row->weighted_ns,
+				    .weighted_own_ns =
+					    less(row->weighted_ns, row->nested_ns, clamped),
+				    .squares = row->squares,
+				    .max_ns = row->max_ns,
+				    .interval = interval };
+}
+
+bool mapping_reader_histogram(struct mapping_reader *reader, uint32_t id,
+			      uint32_t out[BUCKET_COUNT])
+{
+	struct seen *seen = &reader->seen[id % MAPPING_NAMES];
+
+	if (id >= mapping_reader_names(reader))
+		return false;
+	if (seen->histogram == NULL)
+		seen->histogram = calloc(BUCKET_COUNT, sizeof(*seen->histogram));
+	if (seen->histogram == NULL)
+		return false;
+	for (uint32_t at = 0; at < BUCKET_COUNT; at++) {
+		uint32_t now = MAPPING_READ(reader->shared->histograms[id][at]);
+
+		out[at] = now - seen->histogram[at]; /* modulo 2^32, as it is counted */
+		seen->histogram[at] = now;
+	}
+	return true;
+}
+
+/* What a process says of a slow frame is cut to what can be. */
+static void tame_slow(struct mapping_slow *slow, uint32_t names)
+{
+	uint64_t left_ns = slow->ns;
+	uint32_t kept = 0;
+
+	slow->part_count = at_most(slow->part_count, MAPPING_PARTS);
+	for (uint32_t i = 0; i < slow->part_count; i++) {
+		struct mapping_part part = slow->parts[i];
+
+		if (part.id >= names)
+			continue;
+		if (part.own_ns > left_ns)
+			part.own_ns = left_ns;
+		left_ns -= part.own_ns;
+		slow->parts[kept++] = part;
+	}
+	slow->part_count = kept;
+	if (slow->others_ns > left_ns)
+		slow->others_ns = left_ns;
+}
+
+static void copy_words(uint64_t *to, const uint64_t *from, size_t bytes)
+{
+	for (size_t i = 0; i < bytes / sizeof(*to); i++)
+		to[i] = MAPPING_READ(from[i]);
+}
+
+bool mapping_reader_take_slow(struct mapping_reader *reader, struct mapping_slow *out,
+			      uint32_t *out_tid)
+{
+	uint32_t slots = slot_count(reader);
+
+	for (uint32_t tried = 0; tried < slots; tried++) {
+		uint32_t at = (reader->next_slot + tried) % slots;
+		struct mapping_slot *slot = &reader->shared->slots[at];
+		uint64_t written = __atomic_load_n(&slot->slow_count, __ATOMIC_ACQUIRE);
+		uint64_t taken = MAPPING_READ(slot->read_count);
+
+		if (written == taken)
+			continue;
+		if (written - taken > MAPPING_SLOW) { /* not a count of ours: begin anew */
+			reader->torn++;
+			MAPPING_WRITE(slot->read_count, written);
+			continue;
+		}
+		copy_words((uint64_t *)out, (const uint64_t *)&slot->slow[taken % MAPPING_SLOW],
+			   sizeof(*out));
+		*out_tid = MAPPING_READ(slot->tid);
+		__atomic_store_n(&slot->read_count, taken + 1, __ATOMIC_RELEASE);
+		tame_slow(out, mapping_reader_names(reader));
+		reader->next_slot = at;
+		return true;
+	}
+	return false;
+}
+
+struct mapping_loss mapping_reader_loss(const struct mapping_reader *reader)
+{
+	struct mapping_loss now = lost_ever(reader);
+	const struct mapping_loss *before = &reader->before;
+
+	now.names -= before->names;
+	now.places -= before->places;
+	now.calls -= before->calls;
+	now.slow -= before->slow;
+	now.expired -= before->expired;
+	now.torn -= before->torn;
+	return now;
+}
+
+uint64_t mapping_reader_tick_scale(const struct mapping_reader *reader)
+{
+	return reader->tick_scale;
+}
