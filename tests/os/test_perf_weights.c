@@ -20,7 +20,8 @@ static double ratio(uint64_t part, uint64_t whole)
 static void assert_near_one(const char *what, double value, double tolerance)
 {
 	print_message("%s: %.4f\n", what, value);
-	if (WATCH_JUDGES && fabs(value - 1) > tolerance)
+	/* On a crowded machine ticks are lost, and counted; a thread that ends then is not weighed to its end. */
+	if (WATCH_JUDGES && w.facts.lost_count == 0 && fabs(value - 1) > tolerance)
 		fail_msg("%s is %.4f, over %.3f from 1", what, value, tolerance);
 }
 
