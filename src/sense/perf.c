@@ -171,6 +171,8 @@ static int open_parts(struct sampler *s, struct err *err)
 		return error;
 	if (perf_threads_open(&s->threads, s->rings.count) != 0)
 		return err_set(err, -ENOMEM, "cannot keep a table of threads: no memory");
+	if (s->means.has_kernel)
+		spaces_read_kernel(s->spaces);
 	return open_events(s, err);
 }
 

@@ -256,10 +256,12 @@ static const struct frame *name_user(struct spaces *s, uint64_t pc)
 	return k->frame;
 }
 
-static void read_kernel_names(struct spaces *s)
+void spaces_read_kernel(struct spaces *s)
 {
 	uint64_t before_ns = thread_cpu_ns();
 
+	if (s->is_kernel_tried)
+		return;
 	s->is_kernel_tried = true;
 	(void)kallsyms_open(KALLSYMS_PATH, &s->kernel);
 	s->table_ns += thread_cpu_ns() - before_ns;
@@ -271,8 +273,7 @@ static const struct frame *name_kernel(struct spaces *s, uint64_t pc)
 	struct frame frame = { .kind = FRAME_KERNEL };
 
 	if (!k->is_filled || k->pc != pc || k->generation != 0) {
-		if (!s->is_kernel_tried)
-			read_kernel_names(s);
+		spaces_read_kernel(s);
 		*k = (struct known){ .pc = pc, .is_filled = true };
 		k->is_named = s->kernel != NULL &&
 			      kallsyms_find(s->kernel, pc, &frame.name, &frame.module);

@@ -83,6 +83,10 @@ struct stack_copy {
 size_t spaces_walk(struct spaces *s, pid_t pid, const struct stack_copy *copy, struct frame *out,
 		   size_t max, enum stack_end *out_end);
 
+/* Reads the kernel's names now. Otherwise the first kernel frame does, and 50 ms of reading in the middle of a drain make a
+ * short period lose ticks. Once; quietly nothing where they are hidden. */
+void spaces_read_kernel(struct spaces *s);
+
 /* CPU time that reading files into tables took so far: start-up, not part of a sample's cost. */
 uint64_t spaces_table_ns(const struct spaces *s);
 
