@@ -11,13 +11,13 @@ number() {
 	tr ',{}' '\n\n\n' <out | sed -n "s/^ *\"$1\": *\([0-9]*\)\$/\1/p" | head -n 1
 }
 
-# agrees: the label of the last report against the file `spent`: within 5 %, or 8 ms where that is more: what the
+# agrees: the label of the last report against the file `spent`: within 5 %, or 4 ms where that is more: what the
 # loader takes before, and packing the file and leaving take after the last label, is in no label.
 agrees() {
 	awk -v label="$(number own_cpu_ns)" '{
 		d = label / $1
 		print "label / kernel =", d, "of", $1 / 1e6, "ms"
-		exit !(d < 1.05 && (d > 0.95 || $1 - label < 8e6))
+		exit !(d < 1.05 && (d > 0.95 || $1 - label < 4e6))
 	}' spent
 }
 
