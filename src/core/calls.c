@@ -55,6 +55,7 @@ int calls_pool(struct calls_row *into, const struct calls_row *from)
 	into->weight_squared += from->weight_squared;
 	into->weighted_ns += from->weighted_ns;
 	into->weighted_own_ns += from->weighted_own_ns;
+	into->probe_ns += from->probe_ns;
 	for (int i = 0; i < 3; i++)
 		into->variance[i] += from->variance[i];
 	if (from->max_ns > into->max_ns)
@@ -88,6 +89,7 @@ static struct calls_row row_of(const struct calls_seen *seen)
 		.weight_squared = seen->weight_squared,
 		.weighted_ns = seen->weighted_ns,
 		.weighted_own_ns = seen->weighted_own_ns,
+		.probe_ns = seen->probe_ns,
 		.max_ns = seen->max_ns,
 		.interval = seen->interval,
 	};

@@ -23,6 +23,7 @@ struct calls_seen {
 		weight_squared; /* the other timed ones: how many, sums of intervals */
 	uint64_t weighted_ns, weighted_own_ns; /* sums of interval x time */
 	struct bucket_squares squares;	       /* sum of interval x time x time */
+	uint64_t probe_ns; /* probes inside timed calls took so long: already taken off; weighted */
 	uint64_t max_ns;
 	uint32_t interval; /* in force at the end of the window */
 };
@@ -35,6 +36,7 @@ struct calls_row {
 	uint64_t span_ns, covered_ns;
 	uint64_t firsts, first_ns, first_own_ns;
 	uint64_t others, weight, weight_squared, weighted_ns, weighted_own_ns;
+	uint64_t probe_ns;
 	double variance[3]; /* sums of interval x (interval - 1) x time^0, 1, 2 */
 	uint64_t max_ns;
 	uint32_t interval; /* the largest in force */

@@ -8,7 +8,7 @@
 #define MAX_FRAMES     (UINT32_C(1) << 24)
 #define MAX_TEXT_BYTES (UINT32_C(1) << 30)
 
-static uint32_t *bucket_of(const struct names *n, uint64_t key)
+static uint32_t *chain_of(const struct names *n, uint64_t key)
 {
 	return &n->buckets[(uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & n->bucket_mask];
 }
@@ -85,7 +85,7 @@ static uint32_t put_text(struct names *n, struct str text)
 
 static uint32_t find(const struct names *n, const struct frame *f)
 {
-	uint32_t id = *bucket_of(n, f->key);
+	uint32_t id = *chain_of(n, f->key);
 
 	while (id != NAMES_NONE && !names_is(n, id, f))
 		id = n->entries[id].next;
@@ -109,7 +109,7 @@ uint32_t names_add(struct names *n, const struct frame *f)
 	id = n->first_free;
 
 	struct name_entry *e = &n->entries[id];
-	uint32_t *bucket = bucket_of(n, f->key);
+	uint32_t *bucket = chain_of(n, f->key);
 
 	n->first_free = e->next;
 	*e = (struct name_entry){
@@ -159,7 +159,7 @@ void names_unref(struct names *n, uint32_t id)
 	if (--e->references > 0)
 		return;
 
-	uint32_t *link = bucket_of(n, e->key);
+	uint32_t *link = chain_of(n, e->key);
 
 	while (*link != id)
 		link = &n->entries[*link].next;

@@ -40,7 +40,7 @@ static uint64_t chain(uint64_t hash, const struct frame *f)
 	return hash ^ hash >> 29;
 }
 
-static uint32_t *bucket_of(const struct paths *p, uint64_t hash)
+static uint32_t *chain_of(const struct paths *p, uint64_t hash)
 {
 	return &p->buckets[(uint32_t)(hash >> 32) & p->bucket_mask];
 }
@@ -98,7 +98,7 @@ uint32_t paths_find(const struct paths *p, const struct frame *path, size_t dept
 		return PATHS_NONE;
 	for (size_t i = 0; i < depth; i++)
 		hash = chain(hash, &path[i]);
-	for (uint32_t id = *bucket_of(p, hash); id != PATHS_NONE; id = p->nodes[id].next) {
+	for (uint32_t id = *chain_of(p, hash); id != PATHS_NONE; id = p->nodes[id].next) {
 		const struct node *n = &p->nodes[id];
 
 		if (n->hash == hash && n->depth == depth &&
@@ -112,7 +112,7 @@ uint32_t paths_find(const struct paths *p, const struct frame *path, size_t dept
 static uint32_t find_child(const struct paths *p, uint32_t parent, uint64_t hash,
 			   const struct frame *f)
 {
-	uint32_t id = *bucket_of(p, hash);
+	uint32_t id = *chain_of(p, hash);
 
 	while (id != PATHS_NONE && (p->nodes[id].hash != hash || p->nodes[id].parent != parent ||
 				    !names_is(&p->names, p->nodes[id].frame, f)))
@@ -161,7 +161,7 @@ static uint32_t add_child(struct paths *p, const struct stored *parent, uint64_t
 		return PATHS_NONE;
 
 	struct node *n = &p->nodes[id];
-	uint32_t *bucket = bucket_of(p, hash);
+	uint32_t *bucket = chain_of(p, hash);
 
 	p->first_free = n->next;
 	*n = (struct node){
@@ -185,7 +185,7 @@ static void free_unneeded(struct paths *p, uint32_t id)
 	while (id != PATHS_NONE && p->nodes[id].references == 0 && p->nodes[id].children == 0) {
 		struct node *n = &p->nodes[id];
 		uint32_t parent = n->parent;
-		uint32_t *link = bucket_of(p, n->hash);
+		uint32_t *link = chain_of(p, n->hash);
 
 		while (*link != id)
 			link = &p->nodes[*link].next;

@@ -55,6 +55,32 @@ struct ledger_row *changes_ledger(struct changes *c)
 	return append(&c->ledger, &c->ledger_count, &c->ledger_room, sizeof(*c->ledger));
 }
 
+struct watch_row *changes_watch(struct changes *c)
+{
+	return append(&c->watch, &c->watch_count, &c->watch_room, sizeof(*c->watch));
+}
+
+struct watched_row *changes_watched(struct changes *c)
+{
+	return append(&c->watched, &c->watched_count, &c->watched_room, sizeof(*c->watched));
+}
+
+struct window_row *changes_window(struct changes *c)
+{
+	return append(&c->windows, &c->window_count, &c->window_room, sizeof(*c->windows));
+}
+
+struct slow_row *changes_slow(struct changes *c)
+{
+	return append(&c->slow, &c->slow_count, &c->slow_room, sizeof(*c->slow));
+}
+
+struct slow_part_row *changes_slow_part(struct changes *c)
+{
+	return append(&c->slow_parts, &c->slow_part_count, &c->slow_part_room,
+		      sizeof(*c->slow_parts));
+}
+
 uint32_t *changes_gone_node(struct changes *c)
 {
 	return append(&c->gone_nodes, &c->gone_node_count, &c->gone_node_room,
@@ -73,6 +99,12 @@ uint32_t *changes_gone_context(struct changes *c)
 		      sizeof(*c->gone_contexts));
 }
 
+uint32_t *changes_gone_slow(struct changes *c)
+{
+	return append(&c->gone_slow, &c->gone_slow_count, &c->gone_slow_room,
+		      sizeof(*c->gone_slow));
+}
+
 void changes_rewind(struct changes *c, const struct changes *before)
 {
 	c->node_count = before->node_count;
@@ -80,9 +112,16 @@ void changes_rewind(struct changes *c, const struct changes *before)
 	c->slot_count = before->slot_count;
 	c->context_count = before->context_count;
 	c->ledger_count = before->ledger_count;
+	c->watch_count = before->watch_count;
+	c->watched_count = before->watched_count;
+	c->window_count = before->window_count;
+	c->slow_count = before->slow_count;
+	c->slow_part_count = before->slow_part_count;
 	c->gone_node_count = before->gone_node_count;
 	c->gone_frame_count = before->gone_frame_count;
 	c->gone_context_count = before->gone_context_count;
+	c->gone_slow_count = before->gone_slow_count;
+	c->windows_merged = before->windows_merged;
 	c->slots_from = before->slots_from;
 	c->ledger_from = before->ledger_from;
 }
@@ -99,6 +138,12 @@ void changes_free(struct changes *c)
 	free(c->slots);
 	free(c->contexts);
 	free(c->ledger);
+	free(c->watch);
+	free(c->watched);
+	free(c->windows);
+	free(c->slow);
+	free(c->slow_parts);
+	free(c->gone_slow);
 	free(c->gone_nodes);
 	free(c->gone_frames);
 	free(c->gone_contexts);
@@ -112,6 +157,12 @@ void recording_free(struct recording *r)
 	free(r->slots);
 	free(r->contexts);
 	free(r->ledger);
+	for (uint32_t i = 0; i < r->window_count; i++)
+		histogram_free(&r->windows[i].histogram);
+	free(r->watched);
+	free(r->windows);
+	free(r->slow);
+	free(r->slow_parts);
 	free(r->text);
 	*r = RECORDING_EMPTY;
 }
@@ -148,4 +199,11 @@ const struct node_row *recording_node(const struct recording *r, uint32_t id)
 const struct frame_row *recording_frame(const struct recording *r, uint32_t id)
 {
 	return find(r->frames, r->frame_count, sizeof(*r->frames), id);
+}
+
+_Static_assert(offsetof(struct watched_row, id) == 0, "find() reads it there");
+
+const struct watched_row *recording_watched(const struct recording *r, uint32_t id)
+{
+	return find(r->watched, r->watched_count, sizeof(*r->watched), id);
 }

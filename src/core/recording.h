@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/frame.h"
+#include "core/histogram.h"
 
 #define BATCH_COUNT 32
 #define NO_ID	    UINT32_MAX /* absent: a root's parent, an empty slot's context; NULL in the store */
@@ -57,6 +58,100 @@ struct ledger_row {
 	uint64_t fixed_ns;  /* the rest: status, waiting, side-band */
 	uint64_t ticks, kept, lost;
 	uint64_t period_ns; /* in force at the end of the window */
+};
+
+/* ---- watch ---- */
+
+/* What a watched row is. Stored in recordings: numbers never change. */
+enum watched_kind {
+	WATCHED_PROBE = 0, /* a function of a binary, by a probe in the kernel */
+	WATCHED_SCOPE = 1, /* TARE_WATCH of libtare */
+	WATCHED_TASK = 2,  /* tare_task_begin() of libtare */
+	WATCHED_FRAME =
+		3, /* the time between two marks: tare_frame(), or two entries of --frame FUNC */
+};
+
+/* What is watched, or was asked for and is not. Costs are of one call, measured in a child of ours; one that reads 0 was
+ * not measured, and the assumed one is then charged. */
+struct watched_row {
+	uint32_t id;
+	uint32_t kind;	     /* enum watched_kind */
+	struct str name;     /* demangled */
+	struct str symbol;   /* as the binary has it; empty in process */
+	struct str module;   /* file name of the binary, without folders; empty in process */
+	struct str pattern;  /* what was asked for that chose it */
+	struct str mode;     /* "session", "entry+return", "in process"; empty: not watched */
+	struct str first;    /* its first instruction: "nop5", "push", "other"; empty in process */
+	struct str why_not;  /* empty while it is watched; else "not found", "inlined away", ... */
+	uint64_t offset;     /* in the file */
+	uint64_t untimed_ps; /* counting a call: our part */
+	uint64_t extra_ps;   /* what timing adds */
+	uint64_t hook_ps;    /* trap or trampoline, for every call */
+	uint64_t floor_ps;   /* what an empty function reads as */
+	uint64_t assumed_untimed_ps, assumed_extra_ps, assumed_hook_ps;
+	uint64_t charged_ps; /* all its calls together */
+	uint32_t interval;   /* in force at the end */
+	uint64_t interval_changes;
+	bool is_sliced;	    /* it was watched in slices at some time */
+	uint64_t abandoned; /* timed, and never ended: longjmp, throw, a thread's end */
+	uint64_t backwards; /* timed, and dropped: the clock went back */
+	uint64_t clamped;   /* own times that came out below 0 */
+};
+
+/* What one watched row did in one window, or in neighbours that were merged: calls.h says what the members mean. Times
+ * as read: the floor is not subtracted. */
+struct window_row {
+	uint32_t watched, at; /* spans window `at` x watch.windows_in_row and the next ones */
+	uint64_t calls, never_timed, span_ns, covered_ns;
+	uint64_t firsts, first_ns, first_own_ns;
+	uint64_t others, weight, weight_squared, weighted_ns, weighted_own_ns;
+	uint64_t probe_ns; /* time of probes inside timed calls, taken off; weighted */
+	double variance_0, variance_1_ns, variance_2_ns2;
+	uint64_t max_ns;
+	uint32_t interval; /* the largest in force */
+	struct histogram histogram;
+};
+
+/* A slow frame that was kept. parts + rest + other = duration. */
+struct slow_row {
+	uint32_t id;
+	uint32_t tid;
+	uint64_t number;   /* of its thread's frames, from 0 */
+	uint64_t start_ns; /* elapsed */
+	uint64_t duration_ns, rest_ns, other_ns;
+	bool is_scaled;
+	bool is_worst; /* one of the ten longest; else of the uniform sample */
+};
+
+struct slow_part_row {
+	uint32_t slow, place; /* place 0 is the largest */
+	uint32_t watched;
+	uint64_t own_ns;
+};
+
+/* The part of the label that only a watch has. All zero in other recordings. */
+struct watch_row {
+	uint32_t id;	    /* 0 */
+	struct str sources; /* "probes", "in process", "probes, in process" */
+	struct str
+		hook; /* "session", "entry+return", "entry+return, one by one"; empty without probes */
+	struct str hook_why; /* why it is not the best one; empty when it is */
+	struct str clock;    /* what times are read from */
+	struct str
+		scope; /* what is left out of it: "children are not watched"; empty for nothing */
+	uint64_t window_ns;
+	uint64_t windows; /* that ended */
+	uint64_t windows_in_row;
+	uint32_t interval_given, interval_most;
+	uint64_t slow_ns; /* 0: no frame is slow */
+	uint64_t frames, slow, scaled;
+	uint64_t calls, timed;
+	uint64_t charged_ps;	       /* on the target's account */
+	uint64_t calibrations;	       /* of all modes in use, the first too */
+	uint64_t attach_ns, detach_ns; /* the slowest seen */
+	uint64_t allowed_rate;	       /* calls a second, with `refused`: what the price allows */
+	uint32_t refused; /* watched row that is too hot for any interval; NO_ID: none */
+	uint64_t lost_names, lost_places, lost_calls, lost_slow, lost_returns, torn, expired;
 };
 
 /* The label: one row of facts about the run. Every member is one field of table_recording. */
@@ -127,14 +222,23 @@ struct changes {
 	struct slot_row *slots;
 	struct context_row *contexts;
 	struct ledger_row *ledger;
+	struct watch_row *watch;
+	struct watched_row *watched;
+	struct window_row *windows; /* histograms borrowed */
+	struct slow_row *slow;
+	struct slow_part_row *slow_parts;
 	uint32_t *gone_nodes, *gone_frames, *gone_contexts; /* ids to delete */
+	uint32_t *gone_slow;				    /* with their parts */
 	uint32_t node_count, frame_count, slot_count, context_count, ledger_count;
-	uint32_t gone_node_count, gone_frame_count, gone_context_count;
+	uint32_t watch_count, watched_count, window_count, slow_count, slow_part_count;
+	uint32_t gone_node_count, gone_frame_count, gone_context_count, gone_slow_count;
 	uint32_t node_room, frame_room, slot_room, context_room, ledger_room;
-	uint32_t gone_node_room, gone_frame_room, gone_context_room;
+	uint32_t watch_room, watched_room, window_room, slow_room, slow_part_room;
+	uint32_t gone_node_room, gone_frame_room, gone_context_room, gone_slow_room;
 	uint32_t
 		slots_from; /* slots with id >= this exist no more (the timeline halved); NO_ID: none went */
 	uint32_t ledger_from; /* likewise for ledger windows */
+	bool windows_merged;  /* every window that was saved is gone; `windows` has all there are */
 };
 
 #define CHANGES_EMPTY ((struct changes){ .slots_from = NO_ID, .ledger_from = NO_ID })
@@ -154,9 +258,15 @@ struct frame_row *changes_frame(struct changes *c);
 struct slot_row *changes_slot(struct changes *c);
 struct context_row *changes_context(struct changes *c);
 struct ledger_row *changes_ledger(struct changes *c);
+struct watch_row *changes_watch(struct changes *c);
+struct watched_row *changes_watched(struct changes *c);
+struct window_row *changes_window(struct changes *c);
+struct slow_row *changes_slow(struct changes *c);
+struct slow_part_row *changes_slow_part(struct changes *c);
 uint32_t *changes_gone_node(struct changes *c);
 uint32_t *changes_gone_frame(struct changes *c);
 uint32_t *changes_gone_context(struct changes *c);
+uint32_t *changes_gone_slow(struct changes *c);
 
 /* A recording as it was read: rows sorted by id, checked (references exist, no cycles, sums in range). Owns
  * everything, strings too. */
@@ -168,6 +278,13 @@ struct recording {
 	struct context_row *contexts;
 	struct ledger_row *ledger;
 	uint32_t node_count, frame_count, slot_count, context_count, ledger_count;
+	/* a watch: sorted by their keys; window rows own their histograms */
+	struct watch_row watch;
+	struct watched_row *watched;
+	struct window_row *windows;
+	struct slow_row *slow;
+	struct slow_part_row *slow_parts;
+	uint32_t watched_count, window_count, slow_count, slow_part_count;
 	char *text;	     /* all strings */
 	uint64_t file_bytes; /* size of the file, -wal and -shm included */
 };
@@ -180,5 +297,6 @@ void recording_free(struct recording *r);
 /* The row with this id, or NULL. Rows are sorted by id: a binary search. */
 const struct node_row *recording_node(const struct recording *r, uint32_t id);
 const struct frame_row *recording_frame(const struct recording *r, uint32_t id);
+const struct watched_row *recording_watched(const struct recording *r, uint32_t id);
 
 #endif

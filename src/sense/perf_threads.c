@@ -21,7 +21,7 @@ struct perf_threads {
 	uint64_t seen, processes_seen;
 };
 
-static uint32_t bucket_of(uint32_t number)
+static uint32_t chain_of(uint32_t number)
 {
 	return (number * 2654435769u) >> 16; /* Fibonacci hashing onto 65,536 */
 }
@@ -66,7 +66,7 @@ void perf_threads_close(struct perf_threads *t)
 
 struct perf_thread *perf_threads_find(struct perf_threads *t, uint32_t tid)
 {
-	uint32_t at = t->thread_buckets[bucket_of(tid)];
+	uint32_t at = t->thread_buckets[chain_of(tid)];
 
 	while (at != 0 && t->threads[at - 1].tid != tid)
 		at = t->threads[at - 1].next;
@@ -75,7 +75,7 @@ struct perf_thread *perf_threads_find(struct perf_threads *t, uint32_t tid)
 
 static struct perf_process *find_process(struct perf_threads *t, uint32_t pid)
 {
-	uint32_t at = t->process_buckets[bucket_of(pid)];
+	uint32_t at = t->process_buckets[chain_of(pid)];
 
 	while (at != 0 && t->processes[at - 1].pid != pid)
 		at = t->processes[at - 1].next;
@@ -86,7 +86,7 @@ static struct perf_process *find_process(struct perf_threads *t, uint32_t pid)
 static struct perf_process *add_process(struct perf_threads *t, uint32_t pid)
 {
 	uint32_t at = t->free_process;
-	uint32_t *bucket = &t->process_buckets[bucket_of(pid)];
+	uint32_t *bucket = &t->process_buckets[chain_of(pid)];
 	struct perf_process *process;
 
 	if (at != 0)
@@ -105,7 +105,7 @@ struct perf_thread *perf_threads_add(struct perf_threads *t, uint32_t pid, uint3
 				     uint64_t salt)
 {
 	uint32_t at = t->free_thread;
-	uint32_t *bucket = &t->thread_buckets[bucket_of(tid)];
+	uint32_t *bucket = &t->thread_buckets[chain_of(tid)];
 	struct perf_process *process;
 	struct perf_thread *thread;
 
@@ -166,7 +166,7 @@ struct frame perf_thread_frame(const struct perf_thread *thread)
 static void remove_process(struct perf_threads *t, struct perf_process *process)
 {
 	uint32_t at = (uint32_t)(process - t->processes) + 1;
-	uint32_t *link = &t->process_buckets[bucket_of(process->pid)];
+	uint32_t *link = &t->process_buckets[chain_of(process->pid)];
 
 	while (*link != at)
 		link = &t->processes[*link - 1].next;
@@ -195,7 +195,7 @@ bool perf_threads_remove(struct perf_threads *t, struct perf_thread *thread)
 {
 	uint32_t at = (uint32_t)(thread - t->threads) + 1;
 	struct perf_process *process = &t->processes[thread->process - 1];
-	uint32_t *link = &t->thread_buckets[bucket_of(thread->tid)];
+	uint32_t *link = &t->thread_buckets[chain_of(thread->tid)];
 
 	while (*link != at)
 		link = &t->threads[*link - 1].next;
