@@ -38,6 +38,7 @@ void watchlist_close(struct watchlist *w);
  * from its costs. May be called while it runs. -ENOSPC: there are WATCHLIST_MOST; -ENOMEM. */
 int watchlist_add(struct watchlist *w, const struct watched_row *row, uint32_t *out_id);
 
+/* How many rows were added; ids are 0 … count - 1. */
 uint32_t watchlist_count(const struct watchlist *w);
 
 /* The row, for reading its facts. */
