@@ -8,20 +8,16 @@
 
 #define SUMMARY_SCHEMA_VERSION 1
 
-static uint64_t share_ppm(uint64_t spent_ns, uint64_t elapsed_ns)
-{
-	return elapsed_ns == 0 ? 0 : (uint64_t)((unsigned __int128)spent_ns * PPM / elapsed_ns);
-}
-
 /* What measuring takes, in millionths of one CPU, as the price is kept: saves and start-up count over ten minutes. */
 static uint64_t running_ppm(const struct session *s, struct mono now)
 {
-	uint64_t elapsed_ns = mono_elapsed_ns(s->start, now),
+	uint64_t elapsed_ns = mono_elapsed_ns(s->run.start, now),
 		 spread_ns = PRICE_SPREAD_WINDOWS * NS_PER_S;
-	const struct label *l = &s->label;
+	const struct label *l = &s->run.label;
 
-	return share_ppm(l->sample_ns + l->kernel_ns + l->fixed_ns, elapsed_ns) +
-	       share_ppm(l->save_ns + l->start_ns, elapsed_ns > spread_ns ? elapsed_ns : spread_ns);
+	return run_share_ppm(l->sample_ns + l->kernel_ns + l->fixed_ns, elapsed_ns) +
+	       run_share_ppm(l->save_ns + l->start_ns,
+			     elapsed_ns > spread_ns ? elapsed_ns : spread_ns);
 }
 
 static void append(char *out, size_t size, const char *part)
@@ -33,12 +29,13 @@ static void append(char *out, size_t size, const char *part)
 
 static void lost_share(const struct session *s, char *out, size_t size)
 {
-	uint64_t seen = s->label.ticks + s->label.lost;
+	uint64_t seen = s->run.label.ticks + s->run.label.lost;
 
-	if (s->label.lost == 0)
+	if (s->run.label.lost == 0)
 		snprintf(out, size, "lost 0");
 	else
-		snprintf(out, size, "lost %.2f %%", 100.0 * (double)s->label.lost / (double)seen);
+		snprintf(out, size, "lost %.2f %%",
+			 100.0 * (double)s->run.label.lost / (double)seen);
 }
 
 /* The parts of the line, so that the middle can go on a narrow terminal. */
@@ -50,28 +47,28 @@ static void fill_parts(const struct session *s, struct mono now, struct status_p
 {
 	char a[32], b[32];
 
-	units_format_clock(mono_elapsed_ns(s->start, now), p->clock, sizeof(p->clock));
-	units_format_count(s->label.ticks, a, sizeof(a));
-	units_format_count(s->label.kept, b, sizeof(b));
+	units_format_clock(mono_elapsed_ns(s->run.start, now), p->clock, sizeof(p->clock));
+	units_format_count(s->run.label.ticks, a, sizeof(a));
+	units_format_count(s->run.label.kept, b, sizeof(b));
 	snprintf(p->ticks, sizeof(p->ticks), "%s ticks, %s kept", a, b);
 	units_format_price(running_ppm(s, now), a, sizeof(a));
-	units_format_price(s->opts->price_ppm, b, sizeof(b));
+	units_format_price(s->run.opts->price_ppm, b, sizeof(b));
 	snprintf(p->price, sizeof(p->price), "price %s of %s", a, b);
-	units_format_size_of(s->file_bytes, s->opts->max_bytes, a, sizeof(a));
+	units_format_size_of(s->run.file_bytes, s->run.opts->max_bytes, a, sizeof(a));
 	snprintf(p->file, sizeof(p->file), "file %s for ever", a);
-	units_format_duration(s->label.slot_ns, a, sizeof(a));
+	units_format_duration(s->run.label.slot_ns, a, sizeof(a));
 	snprintf(p->slot, sizeof(p->slot), "slot %s", a);
 	lost_share(s, p->lost, sizeof(p->lost));
 	p->paused[0] = '\0';
-	if (s->is_paused) {
-		units_format_duration(mono_elapsed_ns(s->paused_since, now), a, sizeof(a));
+	if (s->run.is_paused) {
+		units_format_duration(mono_elapsed_ns(s->run.paused_since, now), a, sizeof(a));
 		snprintf(p->paused, sizeof(p->paused), "saves held up by a reader for %s", a);
 	}
 }
 
-void record_status(const struct session *s, struct mono now, unsigned columns, char *out,
-		   size_t size)
+void record_status(const void *session, struct mono now, unsigned columns, char *out, size_t size)
 {
+	const struct session *s = session;
 	bool is_wide = columns == 0 || columns >= 125;
 	struct status_parts p;
 
@@ -92,26 +89,28 @@ void record_status(const struct session *s, struct mono now, unsigned columns, c
 		append(out, size, "Ctrl-C ends");
 }
 
-void record_summary(const struct session *s)
+void record_summary(const void *session)
 {
-	struct mono end = { s->start.ns + s->label.elapsed_ns };
-	const struct label *l = &s->label;
+	const struct session *s = session;
+	struct mono end = { s->run.start.ns + s->run.label.elapsed_ns };
+	const struct label *l = &s->run.label;
 	char all[32], start[32];
 	struct status_parts p;
 
 	fill_parts(s, end, &p);
-	units_format_price(share_ppm(l->own_cpu_ns + l->kernel_ns, l->elapsed_ns), all,
+	units_format_price(run_share_ppm(l->own_cpu_ns + l->kernel_ns, l->elapsed_ns), all,
 			   sizeof(all));
-	units_format_price(share_ppm(l->start_ns, l->elapsed_ns), start, sizeof(start));
+	units_format_price(run_share_ppm(l->start_ns, l->elapsed_ns), start, sizeof(start));
 	snprintf(p.price, sizeof(p.price), "price %s, of which %s to start", all, start);
-	fprintf(s->app->talk, "tare record: %s · %s · %s · %s · %s\n", p.clock, p.ticks, p.price,
-		p.file, p.lost);
-	fprintf(s->app->talk, "%s\nlook: tare report %s\n", s->path, s->path);
+	fprintf(s->run.app->talk, "tare record: %s · %s · %s · %s · %s\n", p.clock, p.ticks,
+		p.price, p.file, p.lost);
+	fprintf(s->run.app->talk, "%s\nlook: tare report %s\n", s->run.path, s->run.path);
 }
 
-void record_json(const struct session *s)
+void record_json(const void *session)
 {
-	const struct label *l = &s->label;
+	const struct session *s = session;
+	const struct label *l = &s->run.label;
 	const struct {
 		const char *key;
 		uint64_t value;
@@ -125,17 +124,17 @@ void record_json(const struct session *s)
 		{ "own_cpu_ns", l->own_cpu_ns },
 		{ "kernel_ns", l->kernel_ns },
 		{ "price_limit_ppm", l->price_limit_ppm },
-		{ "file_bytes", s->file_bytes },
+		{ "file_bytes", s->run.file_bytes },
 		{ "size_limit_bytes", l->size_limit_bytes },
 	};
 	struct json j;
 
-	json_begin(&j, json_to_file, s->app->out, 0);
+	json_begin(&j, json_to_file, s->run.app->out, 0);
 	json_open_object(&j);
 	json_key(&j, "schema_version");
 	json_u64(&j, SUMMARY_SCHEMA_VERSION);
 	json_key(&j, "file");
-	json_chars(&j, s->path);
+	json_chars(&j, s->run.path);
 	json_key(&j, "ended_by");
 	json_str(&j, l->ended_by);
 	json_key(&j, "exit_status");

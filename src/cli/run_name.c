@@ -1,4 +1,4 @@
-/* record_name.c - where a recording goes, and which old ones go for it. */
+/* run_name.c - where a recording goes, and which old ones go for it. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/record.h"
+#include "cli/run.h"
 
 #define SUFFIX ".tare"
 
@@ -35,8 +35,8 @@ static void safe_comm(const char *comm, char *out, size_t size)
 	out[n] = '\0';
 }
 
-int record_name(const struct record_opts *opts, const char *comm, pid_t pid, struct wall now,
-		char *out, struct err *err)
+int run_name(const struct run_opts *opts, const char *comm, pid_t pid, struct wall now, char *out,
+	     struct err *err)
 {
 	time_t seconds = (time_t)(now.ns / (int64_t)NS_PER_S);
 	char stamp[32], name[64];
@@ -140,7 +140,7 @@ static int keep_newest(const char *folder, const char *name, uint64_t keep)
 	return gone;
 }
 
-int record_prune(const char *path, const char *comm, uint64_t keep)
+int run_prune(const char *path, const char *comm, uint64_t keep)
 {
 	const char *slash = strrchr(path, '/');
 	char folder[PATH_MAX] = ".";

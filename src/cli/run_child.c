@@ -1,4 +1,4 @@
-/* record_child.c - the command that is run: forked early, let go when the engine is ready. */
+/* run_child.c - the command that is run: forked early, let go when all is set up. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/record.h"
+#include "cli/run.h"
 
 static void close_fd(int *fd)
 {
