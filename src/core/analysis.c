@@ -86,12 +86,12 @@ static void look_at_slots(const struct recording *r, struct analysis *a)
 	}
 }
 
-/* The price: exact over the whole run. How even it was comes from up to BATCH_COUNT spans of the ledger, without the
- * start-up, which is paid once and known. */
-static void weigh_price(const struct recording *r, struct analysis *a)
+/* The value is exact over the whole run. */
+struct share analysis_price(const struct recording *r, uint64_t spent_ns)
 {
 	batches_ns part_ns = { 0 }, whole_ns = { 0 };
 	size_t spans = r->ledger_count < BATCH_COUNT ? r->ledger_count : BATCH_COUNT;
+	struct share price;
 
 	for (uint32_t i = 0; i < r->ledger_count; i++) {
 		const struct ledger_row *l = &r->ledger[i];
@@ -104,11 +104,16 @@ static void weigh_price(const struct recording *r, struct analysis *a)
 		add_ns(&whole_ns[span], l->window_ns);
 	}
 	/* So many samples that only the windows' spread counts. */
-	a->price = stats_share(part_ns, whole_ns, spans, 0, UINT32_MAX);
+	price = stats_share(part_ns, whole_ns, spans, 0, UINT32_MAX);
+	price.value = r->label.elapsed_ns > 0 ? (double)spent_ns / (double)r->label.elapsed_ns : 0;
+	return price;
+}
+
+static void weigh_price(const struct recording *r, struct analysis *a)
+{
 	a->spent_ns = r->label.own_cpu_ns;
 	add_ns(&a->spent_ns, r->label.kernel_ns);
-	a->price.value =
-		r->label.elapsed_ns > 0 ? (double)a->spent_ns / (double)r->label.elapsed_ns : 0;
+	a->price = analysis_price(r, a->spent_ns);
 }
 
 static void weigh_clock(const struct recording *r, struct analysis *a)

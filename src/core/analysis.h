@@ -69,6 +69,10 @@ void analysis_free(struct analysis *a);
 /* The row of a marker such as "[broken]", or NULL when none was recorded. */
 const struct function *analysis_marker(const struct analysis *a, struct str name);
 
+/* `spent_ns` of measuring as a share of one CPU over the run. How even it was comes from up to BATCH_COUNT spans of the ledger,
+ * without the start-up, which is paid once and known; 1.0: too few windows to tell. */
+struct share analysis_price(const struct recording *r, uint64_t spent_ns);
+
 /* The state that most of it was in; running when it has no weight. */
 enum state weighed_state(const struct weighed *w);
 

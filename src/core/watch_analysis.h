@@ -28,7 +28,7 @@ struct estimate {
 	bool has_error; /* false: too few timed to tell */
 };
 
-/* How a mean or percentile moved over the run. Never in a row with less than six windows. */
+/* How a mean or percentile moved over the run. Never of fewer than nine windows with timed calls. */
 struct growth {
 	bool has_grown; /* by a fifth or more, and by more than all errors, many functions allowed for */
 	bool is_step; /* at once: from and to are before and after `at_ns`; else little by little, and they are
@@ -106,6 +106,7 @@ struct watch_analysis {
 	double frames_ns; /* their time */
 	struct slow_summary slow;
 	struct estimate all_of_run; /* own time of all functions together */
+	bool all_is_at_least;	    /* some were called, and their time is not known */
 	uint64_t spent_ns; /* what watching took over the whole run: own CPU and what was charged */
 	struct share
 		price; /* that, as a share of one CPU; the error comes from the ledger's windows, start-up aside;
@@ -128,7 +129,7 @@ const struct window_row *watch_windows(const struct recording *r, uint32_t id, u
 /* Elapsed time at which the row of windows begins. */
 uint64_t watch_window_starts_ns(const struct recording *r, const struct window_row *window);
 
-/* The function of a slow frame's largest part over all kept ones, most often; NULL: no part is named. */
+/* The function with the largest share of slow frames; NULL: none has any. */
 const struct watched_answer *watch_slow_largest(const struct watch_analysis *a);
 
 #endif
