@@ -2,6 +2,7 @@
 #include "sense/debugfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,17 @@ static void fd_close(const int *fd)
 		close(*fd);
 }
 
-static int add_by_id(struct tables *t)
+/* What is done with a debug file that was found: 0, or why it is not the one. */
+struct user {
+	int (*use)(struct user *u, int fd);
+	const struct tables *binary;
+	struct tables *tables; /* symbols go here */
+	int fd;		       /* or it is kept here */
+};
+
+static int use_by_id(struct user *u)
 {
+	const struct tables *t = u->binary;
 	char path[sizeof(DEBUG_ROOT) + 32 + 2 * TABLES_MAX_BUILD_ID];
 	struct stat st;
 	int len = snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%02x/", t->build_id[0]);
@@ -34,7 +44,7 @@ static int add_by_id(struct tables *t)
 
 	SCOPED(fd_close) int fd = openfile_regular(path, &st);
 
-	return fd < 0 ? -ENOENT : elffile_add_symbols(fd, t);
+	return fd < 0 ? -ENOENT : u->use(u, fd);
 }
 
 /* The checksum of .gnu_debuglink: CRC-32 as zlib has it. */
@@ -64,19 +74,19 @@ static int checksum(int fd, uint32_t *out)
 	return 0;
 }
 
-static int add_linked(struct tables *t, const char *path)
+static int use_linked(struct user *u, const char *path)
 {
 	struct stat st;
 	uint32_t crc;
 	SCOPED(fd_close) int fd = openfile_regular(path, &st);
 
 	if (fd < 0 || (uint64_t)st.st_size > MAX_CHECK_BYTES || checksum(fd, &crc) < 0 ||
-	    crc != t->debuglink_crc)
+	    crc != u->binary->debuglink_crc)
 		return -ENOENT;
-	return elffile_add_symbols(fd, t);
+	return u->use(u, fd);
 }
 
-static int add_by_link(struct tables *t, struct str path)
+static int use_by_link(struct user *u, struct str path)
 {
 	static const struct {
 		const char *before, *after;
@@ -89,19 +99,55 @@ static int add_by_link(struct tables *t, struct str path)
 		return -ENOENT;
 	for (size_t i = 0; i < ARRAY_LEN(places) && rc < 0 && rc != -ENOMEM; i++) {
 		snprintf(candidate, sizeof(candidate), "%s%.*s%s%s", places[i].before,
-			 (int)(slash - path.bytes), path.bytes, places[i].after, t->debuglink);
-		rc = add_linked(t, candidate);
+			 (int)(slash - path.bytes), path.bytes, places[i].after,
+			 u->binary->debuglink);
+		rc = use_linked(u, candidate);
 	}
 	return rc;
 }
 
-int debugfile_add(struct tables *t, struct str path)
+static int use_any(struct user *u, struct str path)
 {
 	int rc = -ENOENT;
 
-	if (t->build_id_bytes > 0)
-		rc = add_by_id(t);
-	if (rc < 0 && rc != -ENOMEM && t->debuglink[0] != '\0')
-		rc = add_by_link(t, path);
+	if (u->binary->build_id_bytes > 0)
+		rc = use_by_id(u);
+	if (rc < 0 && rc != -ENOMEM && u->binary->debuglink[0] != '\0')
+		rc = use_by_link(u, path);
 	return rc;
+}
+
+static int add_symbols(struct user *u, int fd)
+{
+	return elffile_add_symbols(fd, u->tables);
+}
+
+int debugfile_add(struct tables *t, struct str path)
+{
+	struct user u = { add_symbols, t, t, -1 };
+
+	return use_any(&u, path);
+}
+
+static int keep(struct user *u, int fd)
+{
+	struct tables own = { 0 };
+	int rc = elffile_read_id(fd, &own);
+
+	if (rc < 0)
+		return rc;
+	if (u->binary->build_id_bytes > 0 &&
+	    (own.build_id_bytes != u->binary->build_id_bytes ||
+	     memcmp(own.build_id, u->binary->build_id, own.build_id_bytes) != 0))
+		return -ESTALE;
+	u->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return u->fd < 0 ? -errno : 0;
+}
+
+int debugfile_open(const struct tables *t, struct str path)
+{
+	struct user u = { keep, t, NULL, -1 };
+	int rc = use_any(&u, path);
+
+	return rc < 0 ? rc : u.fd;
 }

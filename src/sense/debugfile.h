@@ -10,4 +10,7 @@
  * Returns 0, -ENOENT: none, -ENOMEM. */
 int debugfile_add(struct tables *t, struct str path);
 
+/* Opens that file instead: of `t` only build_id and debuglink are read. The caller closes it. A negative errno: none. */
+int debugfile_open(const struct tables *t, struct str path);
+
 #endif

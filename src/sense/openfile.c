@@ -98,3 +98,34 @@ int openfile_mapping(pid_t pid, const struct mapping *m)
 	snprintf(path, sizeof(path), "%.*s", (int)m->file.len, m->file.bytes);
 	return open_if_same(path, m, false);
 }
+
+int openfile_mapped_path(pid_t pid, const struct mapping *m, char *out_path, size_t size)
+{
+	enum { IN_ROOT, EXE, MAP_FILES, OURS, WAYS };
+	int refused = -ENOENT;
+
+	for (int way = IN_ROOT; way < WAYS; way++) {
+		int len = 0, fd;
+
+		if (way == EXE)
+			len = snprintf(out_path, size, "/proc/%d/exe", (int)pid);
+		else if (way == MAP_FILES)
+			len = snprintf(out_path, size, "/proc/%d/map_files/%lx-%lx", (int)pid,
+				       (unsigned long)m->start, (unsigned long)m->end);
+		else if (m->was_deleted)
+			continue;
+		else if (way == IN_ROOT)
+			len = snprintf(out_path, size, "/proc/%d/root%.*s", (int)pid,
+				       (int)m->file.len, m->file.bytes);
+		else
+			len = snprintf(out_path, size, "%.*s", (int)m->file.len, m->file.bytes);
+		if (len < 0 || (size_t)len >= size)
+			return -ENAMETOOLONG;
+		fd = open_if_same(out_path, m, way == EXE || way == MAP_FILES);
+		if (fd >= 0)
+			return fd;
+		if (fd == -EACCES || fd == -EPERM)
+			refused = -EACCES;
+	}
+	return refused;
+}

@@ -18,4 +18,8 @@ int openfile_regular(const char *path, struct stat *out);
  * device. By path, a file born after the mapping was seen is a new one with a used inode: refused. */
 int openfile_mapping(pid_t pid, const struct mapping *mapping);
 
+/* The same, for a path that others are to open: it is left in `out_path`. First the one under /proc/PID/root, which stays
+ * when the mapping goes; of a deleted file /proc/PID/exe or the one in map_files. */
+int openfile_mapped_path(pid_t pid, const struct mapping *mapping, char *out_path, size_t size);
+
 #endif

@@ -12,7 +12,8 @@
 #include "core/err.h"
 #include "core/frame.h"
 
-#define PLACES_MOST 40u /* functions at most, unless more are allowed */
+#define PLACES_MOST	   40u	 /* functions at most, unless more are allowed */
+#define PLACES_MOST_LISTED 1000u /* of those beyond */
 
 /* The first instruction of a function decides what a probe there costs. */
 enum place_first {
@@ -29,10 +30,12 @@ struct place {
 	struct str pattern; /* what chose it */
 	const char
 		*path; /* to open: through /proc/PID/root where a process has it; NUL-terminated */
-	uint64_t offset; /* of its first instruction in the file */
-	uint64_t bytes;	 /* its length by the symbol table; 0: not known */
-	enum place_first first;
-	struct str why_not; /* empty: it can be watched */
+	uint64_t
+		offset; /* in the file: where the probe goes; the function's first instruction, or a few bytes behind it */
+	uint64_t start;		/* in the file: its first instruction */
+	uint64_t bytes;		/* its length by the symbol table; 0: not known */
+	enum place_first first; /* what stands at `offset` */
+	struct str why_not;	/* empty: it can be watched */
 };
 
 struct places_settings {
@@ -50,13 +53,20 @@ struct places {
 	struct place *rows;
 	size_t count;
 	size_t beyond; /* matched, and neither in rows */
-	char *text;    /* all strings */
+	struct str
+		note; /* how the files were found: "job.sh is a script: ..."; empty: nothing to say */
+	uint32_t files; /* that were searched */
+	char *text;	/* all strings */
 };
 #define PLACES_EMPTY ((struct places){ 0 })
 
 /* Finds them. A pattern that matches nothing is a row with a why_not ("not found: no function of php8.2 or its 31
  * libraries is called so", "inlined away", ...). -EINVAL: a pattern cannot be read (says where); -ESRCH, -ENOENT, -EACCES; -ENOMEM. */
 int places_find(const struct places_settings *settings, struct places *out, struct err *err);
+
+/* What could be watched, for --list: as places_find(), but no pattern means every function, `most` is not looked at, and a
+ * million rows are given at most. */
+int places_list(const struct places_settings *settings, struct places *out, struct err *err);
 
 /* Accepts the empty value, and may run twice. */
 void places_free(struct places *p);

@@ -1,0 +1,77 @@
+/* places_names.h - every symbol of one ELF file, one after another: all names of an address, versions and what is no
+ * function too, which symbols.h leaves out. The file is read, never mapped; names are any bytes. One thread. */
+#ifndef TARE_SENSE_PLACES_NAMES_H
+#define TARE_SENSE_PLACES_NAMES_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/frame.h"
+#include "sense/tables.h"
+
+#define NAMES_MAX_TABLES   3u		       /* .symtab, .dynsym, .symtab of the debug file */
+#define NAMES_MAX_BYTES	   (UINT64_C(1) << 29) /* of one table, or of its names */
+#define NAMES_MAX_VERSIONS 4096u
+
+enum names_kind {
+	NAMES_FUNCTION,
+	NAMES_IFUNC,	 /* what stands there chooses a function, and runs once */
+	NAMES_LABEL,	 /* no type: may be no instruction */
+	NAMES_DATA,	 /* an object, or code's neighbour that is not executable */
+	NAMES_UNDEFINED, /* used, and defined elsewhere */
+};
+
+struct names_row {
+	struct str name;    /* without its version; borrowed until names_close() */
+	struct str version; /* "GLIBC_2.14"; empty: none, or not read */
+	bool is_default;    /* "@@": what new programs are linked with */
+	enum names_kind kind;
+	uint8_t rank; /* of names at one address the lowest is the plainest */
+	uint64_t address;
+	uint64_t bytes; /* 0: not known */
+};
+
+struct names_table {
+	const Elf64_Sym *symbols;
+	size_t count;
+	const char *strings;
+	size_t string_bytes;
+	const uint16_t *versions; /* one a symbol; NULL: none */
+	size_t version_count;
+};
+
+struct names {
+	Elf *elf, *debug;			      /* owned; NULL: none */
+	int debug_fd;				      /* owned */
+	struct segment segments[TABLES_MAX_SEGMENTS]; /* the executable ones */
+	size_t segment_count;
+	struct names_table tables[NAMES_MAX_TABLES];
+	size_t table_count;
+	struct str *versions; /* by number; owned, NULL: none */
+	bool is_go;	      /* made by the Go compiler */
+	bool has_symtab;
+	bool has_interpreter;
+	size_t table, at; /* of the next row */
+};
+#define NAMES_EMPTY ((struct names){ .debug_fd = -1 })
+
+/* Opens the file behind `fd` (borrowed; it must stay open). `path`: where it lies as we see it, for its debug file.
+ * -ENOEXEC: no ELF file for x86-64; -EFBIG; -ENOMEM. A malformed table is left out. `out` is untouched on failure. */
+int names_open(int fd, struct str path, struct names *out);
+
+/* Accepts the empty value, and may run twice. */
+void names_close(struct names *n);
+
+/* The next symbol; false: that was the last. Nameless ones are left out. */
+bool names_next(struct names *n, struct names_row *out);
+
+/* Begins again with the first. */
+void names_rewind(struct names *n);
+
+/* Where the code at `address` lies in the file, and how many bytes of its segment follow. False: no code lies there. */
+bool names_offset(const struct names *n, uint64_t address, uint64_t *out_offset,
+		  uint64_t *out_left);
+
+#endif
