@@ -77,7 +77,7 @@ int main(void)
 			fprintf(stderr, "bench_lib: %s\n", err.msg);
 			return 1;
 		}
-		mapping_reader_start(reader, 4096, 0);
+		mapping_reader_start(reader, 4096, 0, 0);
 		run(watched, 1000);
 		counted[i] = run(watched, CALLS) - base;
 		mapping_reader_set(reader, 0, 8, 0);

@@ -127,12 +127,12 @@ static void book_run(struct mapping_slot *slot, uint32_t id, uint64_t ns)
 {
 	struct mapping_entry *entry = &slot->entries[id];
 	struct mapping_pace *pace = &slot->paces[id];
-	uint64_t window = MAPPING_READ(tare_in_shared->orders.window);
+	uint64_t word = MAPPING_READ(tare_in_shared->orders.window);
 
-	if (MAPPING_READ(pace->window) != window) {
-		MAPPING_WRITE(pace->window, window);
-		MAPPING_WRITE(entry->max_ns[window % 2], 0);
-		MAPPING_WRITE(entry->max_window[window % 2], (uint32_t)window);
+	if (MAPPING_READ(pace->window) != word) {
+		MAPPING_WRITE(pace->window, word);
+		MAPPING_WRITE(entry->weight, 1);
+		tare_in_begin_max(entry, mapping_window_number(word));
 	}
 	tare_in_add(&pace->calls, 1);
 	tare_in_book(slot, id, ns, 0, 1, false);

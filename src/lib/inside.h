@@ -85,6 +85,12 @@ void tare_in_lose_call(void);
 /* CLOCK_MONOTONIC, or the CPU's counter by the recorder's scale, in ns. */
 uint64_t tare_in_now_ns(uint64_t tick_scale);
 
+/* The number of the window that is open; 0: none. */
+static inline uint64_t tare_in_window(void)
+{
+	return mapping_window_number(MAPPING_READ(tare_in_shared->orders.window));
+}
+
 /* The scale in force; 0: clock_gettime(). */
 static inline uint64_t tare_in_tick_scale(void)
 {
@@ -103,6 +109,15 @@ static inline void tare_in_add(uint64_t *word, uint64_t by)
 #else
 	MAPPING_WRITE(*word, MAPPING_READ(*word) + by);
 #endif
+}
+
+/* The longest of this window begins at 0, but for a slot whose last thread had begun it. */
+static inline void tare_in_begin_max(struct mapping_entry *entry, uint64_t window)
+{
+	if (MAPPING_READ(entry->max_window[window % 2]) == (uint32_t)window)
+		return;
+	MAPPING_WRITE(entry->max_ns[window % 2], 0);
+	MAPPING_WRITE(entry->max_window[window % 2], (uint32_t)window);
 }
 
 /* Adds a timed call of `ns` to what the slot and the histogram of name `id` say. `is_first`: of the thread in this window. */

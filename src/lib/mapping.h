@@ -14,7 +14,7 @@
 #include "core/bucket.h"
 
 #define MAPPING_MAGIC	     UINT64_C(0x3165726174206d61)
-#define MAPPING_VERSION	     1u
+#define MAPPING_VERSION	     2u
 #define MAPPING_FILE	     "tare-watch" /* name of the memfd */
 #define MAPPING_NAMES	     256u	  /* functions, tasks and the frame together */
 #define MAPPING_NAME_BYTES   256u	  /* with the final NUL */
@@ -27,18 +27,22 @@
 #define MAPPING_HISTOGRAM    1536u
 #define MAPPING_LINE	     64 /* bytes of a cache line: what two sides write lies apart */
 
+/* Another interval, given inside a window, changes the lower bits of orders.window: each thread's next call then looks. */
+#define MAPPING_ORDER_BITS 16u
+
 enum mapping_kind { MAPPING_SCOPE, MAPPING_TASK, MAPPING_FRAME };
 
 /* What the recorder wants. */
 struct mapping_orders {
-	uint64_t window;   /* the window's number; 0: off */
+	uint64_t
+		window; /* the window's number above MAPPING_ORDER_BITS that count its orders; 0: off */
 	uint64_t epoch;	   /* another after each time it was off */
 	uint64_t beat;	   /* changes while the recorder lives */
 	uint64_t lease_ns; /* without a new beat for so long, a timed call switches off; 0: never */
 	uint64_t tick_scale; /* ns a tick of the CPU's counter × 2^32; 0: clock_gettime() */
 	uint64_t slow_ns;    /* frames from here on are kept; 0: none */
 	uint32_t interval;   /* where a name has none yet */
-	uint32_t spare;
+	uint32_t budget;     /* likewise */
 	uint64_t spare_words;
 };
 
@@ -51,13 +55,18 @@ struct mapping_host {
 	uint64_t lost_places; /* times that a thread found no slot */
 	uint64_t lost_calls;  /* calls of both, uncounted otherwise */
 	uint64_t expired;     /* times that it switched off because the recorder was silent */
-	uint64_t spare[3];
+	uint64_t expired_ns;  /* when it last did, by the clock of orders.tick_scale */
+	uint32_t
+		has_ticks; /* it may read the CPU's counter; 0: it uses clock_gettime() whatever the scale */
+	uint32_t spare;
+	uint64_t spare_word;
 };
 
 /* One name's interval, and what all threads together did in the window (its number's lower half above the count). */
 struct mapping_control {
 	uint32_t interval; /* one call in so many is timed, 1 … 4096; 0: orders.interval */
-	uint32_t budget;   /* timed calls in a window until the interval doubles; 0: no end */
+	uint32_t
+		budget; /* timed calls in a window until the interval doubles; 0: orders.budget, where 0 is no end */
 	uint64_t firsts;
 	uint64_t timed;
 	uint64_t spare[5];
@@ -73,7 +82,7 @@ struct mapping_name {
 struct mapping_pace {
 	uint64_t calls;	 /* ever */
 	uint64_t due;	 /* the call that is timed next */
-	uint64_t window; /* the window of its last call */
+	uint64_t window; /* orders.window at its last call that looked */
 	uint64_t spare;
 };
 
@@ -81,7 +90,9 @@ struct mapping_pace {
 struct mapping_entry {
 	uint32_t weight; /* the interval that the gap before the next timed call was drawn with */
 	uint32_t doubled;
-	uint32_t frame_timed, spare_half;
+	uint32_t frame_timed;
+	uint32_t
+		given; /* control.interval as it was when `weight` was chosen: another one is in force at once */
 	uint64_t frame_serial; /* the frame that frame_ns and frame_timed are of */
 	uint64_t frame_ns;
 	uint64_t firsts, first_ns, first_nested_ns;
@@ -91,7 +102,7 @@ struct mapping_entry {
 	uint64_t abandoned;	       /* begun and never ended: longjmp, a thread's end */
 	uint64_t backwards;	       /* timed, dropped: the clock went back or changed */
 	uint64_t max_ns[2];	       /* of even and odd windows */
-	uint32_t max_window[2];	       /* and of which: the number's lower half */
+	uint32_t max_window[2];	       /* and of which: the lower half of the window's number */
 	uint64_t weights_squared;      /* of the others */
 	uint64_t spare[5];
 };
@@ -172,6 +183,12 @@ _Static_assert(offsetof(struct mapping_shared, histograms) % 4096 == 0, "histogr
 _Static_assert(offsetof(struct mapping_shared, slots) % 4096 == 0, "slots begin a page");
 _Static_assert(BUCKET_COUNT <= MAPPING_HISTOGRAM, "a histogram holds every step");
 _Static_assert(sizeof(struct mapping_shared) < (1u << 31), "its size fits `bytes`");
+
+/* The number in a word of orders.window. */
+static inline uint64_t mapping_window_number(uint64_t word)
+{
+	return word >> MAPPING_ORDER_BITS;
+}
 
 /* Reads a word that the other side may be writing. */
 #define MAPPING_READ(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)

@@ -207,9 +207,15 @@ static struct mapping_slot *find_left_behind(uint32_t tid, uint64_t window)
 	return NULL;
 }
 
-/* A fresh start for what is the thread's; what was counted stays. */
+/* A fresh start for what is the thread's; what was counted stays. Its first call of each name is a first one, also where
+ * the slot's last thread had called it in this window. */
 static void settle(struct mapping_slot *slot, uint32_t tid)
 {
+	uint32_t count = MAPPING_READ(tare_in_shared->host.name_count);
+
+	for (uint32_t id = 0; id < count && id < MAPPING_NAMES; id++)
+		if (MAPPING_READ(slot->paces[id].window) != 0)
+			MAPPING_WRITE(slot->paces[id].window, 0);
 	MAPPING_WRITE(slot->task, 0);
 	MAPPING_WRITE(slot->frame_start_ns, 0);
 	MAPPING_WRITE(slot->frame_epoch, 0);
@@ -220,7 +226,7 @@ static void settle(struct mapping_slot *slot, uint32_t tid)
 
 static int take_slot(struct tare_in_self *self)
 {
-	uint64_t window = MAPPING_READ(tare_in_shared->orders.window);
+	uint64_t window = tare_in_window();
 	uint32_t tid;
 
 	if (self->tried_window == window)
@@ -299,7 +305,7 @@ void tare_in_tell_lost(void)
 
 void tare_in_lose_call(void)
 {
-	uint64_t window = MAPPING_READ(tare_in_shared->orders.window);
+	uint64_t window = tare_in_window();
 
 	/* Rarely told, so that a thousand threads without a place do not fight for one word. */
 	if (++tare_in_self.lost_calls >= 256 || window != tare_in_self.lost_window)

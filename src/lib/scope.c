@@ -132,7 +132,24 @@ static uint32_t draw_later(struct mapping_slot *slot, uint32_t interval)
 	return gap;
 }
 
-/* A timed call that is not the window's first: the next gap, doubled where the function's share is spent. */
+/* How often the interval has doubled by now: `doubled` times, or more when a further part of the share is spent. */
+static uint32_t doubled_by(struct mapping_control *control, uint32_t doubled, uint64_t window)
+{
+	uint32_t budget = MAPPING_READ(control->budget);
+	uint32_t timed;
+
+	if (budget == 0)
+		budget = MAPPING_READ(tare_in_shared->orders.budget);
+	if (budget == 0)
+		return doubled;
+	timed = count_in_window(&control->timed, window);
+	while (doubled < DOUBLED_MAX && timed >= gap_limit(budget, doubled))
+		doubled++;
+	return doubled;
+}
+
+/* A timed call that is not the window's first: the next gap, doubled where the function's share is spent, and by another
+ * interval where the recorder has given one since. */
 static void take_other(struct mapping_slot *slot, struct mapping_open *open, uint32_t id,
 		       uint64_t window)
 {
@@ -140,19 +157,18 @@ static void take_other(struct mapping_slot *slot, struct mapping_open *open, uin
 	struct mapping_entry *entry = &slot->entries[id];
 	struct mapping_pace *pace = &slot->paces[id];
 	uint32_t weight = MAPPING_READ(entry->weight);
-	uint32_t doubled = MAPPING_READ(entry->doubled);
-	uint32_t budget = MAPPING_READ(control->budget);
-	uint32_t timed = budget != 0 ? count_in_window(&control->timed, window) : 0;
-	uint32_t before = doubled;
+	uint32_t given = MAPPING_READ(control->interval);
+	bool is_given_anew = given != MAPPING_READ(entry->given);
+	uint32_t before = is_given_anew ? 0 : MAPPING_READ(entry->doubled);
+	uint32_t doubled = doubled_by(control, before, window);
 	uint32_t gap;
 
-	while (budget != 0 && doubled < DOUBLED_MAX && timed >= gap_limit(budget, doubled))
-		doubled++;
 	weight = weight - 1 < MAPPING_MAX_INTERVAL ? weight : MAPPING_MAX_INTERVAL;
-	if (doubled != before) {
+	if (is_given_anew || doubled != before) {
 		uint32_t interval = interval_of(control, doubled);
 
 		gap = draw_first(slot, interval);
+		MAPPING_WRITE(entry->given, given);
 		MAPPING_WRITE(entry->doubled, doubled);
 		MAPPING_WRITE(entry->weight, interval);
 	} else {
@@ -163,6 +179,24 @@ static void take_other(struct mapping_slot *slot, struct mapping_open *open, uin
 		start_timing(open, weight);
 }
 
+/* An untimed call that is the first to see an order: from here on its interval is in force. The gap that was drawn is void,
+ * whatever was left of it. */
+static void take_order(struct mapping_slot *slot, uint32_t id)
+{
+	struct mapping_control *control = &tare_in_shared->controls[id];
+	struct mapping_entry *entry = &slot->entries[id];
+	struct mapping_pace *pace = &slot->paces[id];
+	uint32_t given = MAPPING_READ(control->interval);
+	uint32_t interval = interval_of(control, 0);
+
+	if (given == MAPPING_READ(entry->given))
+		return;
+	MAPPING_WRITE(entry->given, given);
+	MAPPING_WRITE(entry->doubled, 0);
+	MAPPING_WRITE(entry->weight, interval);
+	MAPPING_WRITE(pace->due, MAPPING_READ(pace->calls) + draw_first(slot, interval));
+}
+
 /* The thread's first call in a window. The 1,001st thread and those after it start with a gap. */
 static void take_first(struct mapping_slot *slot, struct mapping_open *open, uint32_t id,
 		       uint64_t window)
@@ -170,14 +204,14 @@ static void take_first(struct mapping_slot *slot, struct mapping_open *open, uin
 	struct mapping_control *control = &tare_in_shared->controls[id];
 	struct mapping_entry *entry = &slot->entries[id];
 	struct mapping_pace *pace = &slot->paces[id];
+	uint32_t given = MAPPING_READ(control->interval);
 	uint32_t interval = interval_of(control, 0);
 	uint64_t due = MAPPING_READ(pace->calls) + draw_first(slot, interval);
 
-	MAPPING_WRITE(pace->window, window);
 	MAPPING_WRITE(entry->doubled, 0);
+	MAPPING_WRITE(entry->given, given);
 	MAPPING_WRITE(entry->weight, interval);
-	MAPPING_WRITE(entry->max_ns[window % 2], 0);
-	MAPPING_WRITE(entry->max_window[window % 2], (uint32_t)window);
+	tare_in_begin_max(entry, window);
 	if (count_in_window(&control->firsts, window) < GAP_MAX_FIRSTS) {
 		MAPPING_WRITE(pace->due, due);
 		if (open != NULL)
@@ -212,15 +246,21 @@ static struct mapping_open *push(struct tare_in_self *self, struct tare_scope *s
 	return open;
 }
 
-/* Times a call that is due. */
+/* A call that has to look: the first of a window or after an order, or one that is due. */
 static void take_due(struct mapping_slot *slot, struct mapping_open *open, uint32_t id)
 {
-	uint64_t window = MAPPING_READ(tare_in_shared->orders.window);
+	struct mapping_pace *pace = &slot->paces[id];
+	uint64_t word = MAPPING_READ(tare_in_shared->orders.window);
+	uint64_t window = mapping_window_number(word);
+	uint64_t last = mapping_window_number(MAPPING_READ(pace->window));
 
-	if (MAPPING_READ(slot->paces[id].window) != window)
+	MAPPING_WRITE(pace->window, word);
+	if (last != window)
 		take_first(slot, open, id, window);
-	else
+	else if (MAPPING_READ(pace->calls) >= MAPPING_READ(pace->due))
 		take_other(slot, open, id, window);
+	else
+		take_order(slot, id);
 }
 
 __attribute__((noinline)) void tare_scope_due(struct tare_scope *scope, uint32_t id)
@@ -340,7 +380,7 @@ void tare_in_book(struct mapping_slot *slot, uint32_t id, uint64_t ns, uint64_t 
 		  uint32_t weight, bool is_first)
 {
 	struct mapping_entry *entry = &slot->entries[id];
-	uint64_t window = MAPPING_READ(slot->paces[id].window);
+	uint64_t window = mapping_window_number(MAPPING_READ(slot->paces[id].window));
 	uint32_t mass = is_first ? 1 : weight;
 
 	if (is_first) {
@@ -379,7 +419,9 @@ void tare_in_check_lease(uint64_t now_ns)
 	}
 	if (lease_ns == 0 || now_ns - self->beat_ns <= lease_ns || window == 0)
 		return;
-	if (__atomic_compare_exchange_n(&orders->window, &window, 0, false, __ATOMIC_RELAXED,
-					__ATOMIC_RELAXED))
-		__atomic_fetch_add(&tare_in_shared->host.expired, 1, __ATOMIC_RELAXED);
+	if (!__atomic_compare_exchange_n(&orders->window, &window, 0, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return;
+	MAPPING_WRITE(tare_in_shared->host.expired_ns, now_ns);
+	__atomic_fetch_add(&tare_in_shared->host.expired, 1, __ATOMIC_RELEASE);
 }

@@ -117,6 +117,7 @@ static struct mapping_shared *map_file(int fd)
 		return NULL;
 	}
 	shared->host.pid = (uint32_t)getpid();
+	shared->host.has_ticks = tare_in_has_ticks;
 	shared->bytes = sizeof(*shared);
 	shared->version = MAPPING_VERSION;
 	__atomic_store_n(&shared->magic, MAPPING_MAGIC, __ATOMIC_RELEASE);

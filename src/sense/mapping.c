@@ -9,28 +9,7 @@
 #include <unistd.h>
 
 #include "core/scoped.h"
-
-/* What was read of one name, all threads together. */
-struct seen {
-	struct mapping_row sum; /* max_ns: 0 */
-	uint32_t *histogram;	/* BUCKET_COUNT; NULL: not asked for yet */
-};
-
-struct mapping_reader {
-	struct mapping_shared *shared;
-	int fd; /* -1: borrowed memory */
-	uint64_t window, epoch, tick_scale;
-	struct mapping_loss before; /* what was lost before the start */
-	uint64_t torn;
-	struct seen seen[MAPPING_NAMES];
-	struct mapping_row rows[MAPPING_NAMES];
-	uint32_t next_slot; /* where the search for slow frames goes on */
-};
-
-static uint32_t at_most(uint32_t value, uint32_t limit)
-{
-	return value < limit ? value : limit;
-}
+#include "sense/mapping_reader.h"
 
 static int check_head(const struct mapping_shared *shared, struct err *err)
 {
@@ -61,7 +40,7 @@ int mapping_reader_over(void *memory, size_t bytes, struct mapping_reader **out,
 		return err_set(err, -ENOMEM, "cannot keep what is read: out of memory");
 	reader->shared = memory;
 	reader->fd = -1;
-	reader->window = MAPPING_READ(reader->shared->orders.window);
+	reader->window = mapping_window_number(MAPPING_READ(reader->shared->orders.window));
 	reader->epoch = MAPPING_READ(reader->shared->orders.epoch);
 	*out = reader;
 	return 0;
@@ -104,6 +83,7 @@ int mapping_reader_open(pid_t pid, struct mapping_reader **out, struct err *err)
 	}
 	(*out)->tick_scale = mapping_calibrate();
 	(*out)->fd = take_fd(&fd);
+	(*out)->pid = pid;
 	return 0;
 }
 
@@ -182,13 +162,18 @@ static void difference(struct mapping_reader *reader, struct mapping_row *row,
 
 uint32_t mapping_reader_names(const struct mapping_reader *reader)
 {
-	return at_most(__atomic_load_n(&reader->shared->host.name_count, __ATOMIC_ACQUIRE),
-		       MAPPING_NAMES);
+	return mapping_at_most(__atomic_load_n(&reader->shared->host.name_count, __ATOMIC_ACQUIRE),
+			       MAPPING_NAMES);
 }
 
-static uint32_t slot_count(const struct mapping_reader *reader)
+/* The largest interval that a thread which ran in the window timed by at its end; 0: none ran. */
+static uint32_t interval_of(const struct mapping_slot *slot, uint32_t id, uint64_t window)
 {
-	return at_most(MAPPING_READ(reader->shared->host.slot_count), MAPPING_SLOTS);
+	uint32_t interval = MAPPING_READ(slot->entries[id].weight);
+
+	if (mapping_window_number(MAPPING_READ(slot->paces[id].window)) != window)
+		return 0;
+	return mapping_at_most(interval, MAPPING_MAX_INTERVAL);
 }
 
 /* Reads one name over all slots: only those that were ever used, so that no memory comes to be by looking. */
@@ -196,18 +181,23 @@ static void read_name(struct mapping_reader *reader, uint32_t id)
 {
 	struct mapping_row now = { .calls = 0 };
 	uint64_t max_ns = 0;
-	uint32_t slots = slot_count(reader);
+	uint32_t interval = 0;
+	uint32_t slots = mapping_slot_count(reader);
 
 	for (uint32_t i = 0; i < slots; i++) {
-		const struct mapping_entry *entry = &reader->shared->slots[i].entries[id];
-		uint64_t max = max_of(entry, reader->window);
+		const struct mapping_slot *slot = &reader->shared->slots[i];
+		uint64_t max = max_of(&slot->entries[id], reader->window);
+		uint32_t in_force = interval_of(slot, id, reader->window);
 
-		add_entry(&now, &reader->shared->slots[i], id);
+		add_entry(&now, slot, id);
 		if (max > max_ns)
 			max_ns = max;
+		if (in_force > interval)
+			interval = in_force;
 	}
 	difference(reader, &reader->rows[id], &now, &reader->seen[id].sum);
 	reader->rows[id].max_ns = max_ns;
+	reader->rows[id].interval = interval;
 	reader->seen[id].sum = now;
 }
 
@@ -227,7 +217,7 @@ static struct mapping_loss lost_ever(const struct mapping_reader *reader)
 				     .calls = MAPPING_READ(host->lost_calls),
 				     .expired = MAPPING_READ(host->expired),
 				     .torn = reader->torn };
-	uint32_t slots = slot_count(reader);
+	uint32_t slots = mapping_slot_count(reader);
 
 	for (uint32_t i = 0; i < slots; i++)
 		lost.slow += MAPPING_READ(reader->shared->slots[i].slow_lost);
@@ -239,9 +229,13 @@ static void open_window(struct mapping_reader *reader)
 {
 	struct mapping_orders *orders = &reader->shared->orders;
 
-	reader->window = reader->window + 1 != 0 ? reader->window + 1 : 1;
+	reader->window = mapping_window_number(reader->word) + 1;
+	if (reader->window > UINT64_MAX >> MAPPING_ORDER_BITS)
+		reader->window = 1;
+	reader->word = reader->window << MAPPING_ORDER_BITS;
+	reader->opened_ns = mapping_reader_now_ns(reader);
 	mapping_reader_beat(reader);
-	__atomic_store_n(&orders->window, reader->window, __ATOMIC_RELEASE);
+	__atomic_store_n(&orders->window, reader->word, __ATOMIC_RELEASE);
 }
 
 static void open_epoch(struct mapping_reader *reader)
@@ -249,7 +243,8 @@ static void open_epoch(struct mapping_reader *reader)
 	MAPPING_WRITE(reader->shared->orders.epoch, ++reader->epoch);
 }
 
-void mapping_reader_start(struct mapping_reader *reader, uint32_t interval, uint64_t slow_ns)
+void mapping_reader_start(struct mapping_reader *reader, uint32_t interval, uint32_t budget,
+			  uint64_t slow_ns)
 {
 	struct mapping_orders *orders = &reader->shared->orders;
 	uint32_t scratch[BUCKET_COUNT];
@@ -267,15 +262,21 @@ void mapping_reader_start(struct mapping_reader *reader, uint32_t interval, uint
 		last = word > last ? word
 				   : last; /* go on behind the windows of an earlier recorder */
 	}
-	for (uint32_t i = 0; i < slot_count(reader); i++)
-		__atomic_store_n(&reader->shared->slots[i].read_count,
-				 MAPPING_READ(reader->shared->slots[i].slow_count),
+	for (uint32_t i = 0; i < mapping_slot_count(reader); i++) {
+		struct mapping_slot *slot = &reader->shared->slots[i];
+
+		__atomic_store_n(&slot->read_count, MAPPING_READ(slot->slow_count),
 				 __ATOMIC_RELEASE);
+		reader->first_frames[i] = MAPPING_READ(slot->frame_serial);
+	}
 	if (reader->window < last)
 		reader->window = last;
+	reader->word = reader->window << MAPPING_ORDER_BITS;
+	reader->covered_ns = UINT64_MAX;
 	reader->torn = 0;
 	reader->before = lost_ever(reader);
 	MAPPING_WRITE(orders->interval, interval);
+	MAPPING_WRITE(orders->budget, budget);
 	MAPPING_WRITE(orders->slow_ns, slow_ns);
 	MAPPING_WRITE(orders->lease_ns, MAPPING_READER_LEASE_NS);
 	MAPPING_WRITE(orders->tick_scale, reader->tick_scale);
@@ -288,7 +289,11 @@ uint64_t mapping_reader_turn(struct mapping_reader *reader)
 	uint64_t ended = reader->window;
 
 	read_names(reader);
-	if (MAPPING_READ(reader->shared->orders.window) != ended) {
+	reader->covered_ns = UINT64_MAX;
+	if (MAPPING_READ(reader->shared->orders.window) != reader->word) {
+		uint64_t off_ns = MAPPING_READ(reader->shared->host.expired_ns);
+
+		reader->covered_ns = off_ns > reader->opened_ns ? off_ns - reader->opened_ns : 0;
 		open_epoch(reader);
 		ended = 0;
 	}
@@ -306,10 +311,21 @@ void mapping_reader_beat(struct mapping_reader *reader)
 void mapping_reader_set(struct mapping_reader *reader, uint32_t id, uint32_t interval,
 			uint32_t budget)
 {
+	struct mapping_control *control;
+	uint64_t word = reader->word;
+
 	if (id >= MAPPING_NAMES)
 		return;
-	MAPPING_WRITE(reader->shared->controls[id].interval, interval);
-	MAPPING_WRITE(reader->shared->controls[id].budget, budget);
+	control = &reader->shared->controls[id];
+	MAPPING_WRITE(control->budget, budget);
+	if (MAPPING_READ(control->interval) == interval)
+		return;
+	__atomic_store_n(&control->interval, interval, __ATOMIC_RELEASE);
+	/* Not what the process has switched off meanwhile; past the last number, threads see it when they next time a call. */
+	if (mapping_window_number(word + 1) == reader->window && word != 0 &&
+	    __atomic_compare_exchange_n(&reader->shared->orders.window, &word, word + 1, false,
+					__ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		reader->word++;
 }
 
 bool mapping_reader_name(const struct mapping_reader *reader, uint32_t id,
@@ -344,22 +360,22 @@ static uint64_t less(uint64_t from, uint64_t by, uint64_t *clamped)
 struct calls_seen mapping_row_seen(const struct mapping_row *row, uint64_t span_ns,
 				   uint32_t interval, uint64_t *clamped)
 {
-	return (struct calls_seen){ .calls = row->calls,
-				    .span_ns = span_ns,
-				    .covered_ns = span_ns,
-				    .firsts = row->firsts,
-				    .first_ns = row->first_ns,
-				    .first_own_ns =
-					    less(row->first_ns, row->first_nested_ns, clamped),
-				    .others = row->others,
-				    .weight = row->weights,
-				    .weight_squared = row->weights_squared,
-				    .weighted_ns = row->weighted_ns,
-				    .weighted_own_ns =
-					    less(row->weighted_ns, row->nested_ns, clamped),
-				    .squares = row->squares,
-				    .max_ns = row->max_ns,
-				    .interval = interval };
+	return (struct calls_seen){
+		.calls = row->calls,
+		.span_ns = span_ns,
+		.covered_ns = span_ns,
+		.firsts = row->firsts,
+		.first_ns = row->first_ns,
+		.first_own_ns = less(row->first_ns, row->first_nested_ns, clamped),
+		.others = row->others,
+		.weight = row->weights,
+		.weight_squared = row->weights_squared,
+		.weighted_ns = row->weighted_ns,
+		.weighted_own_ns = less(row->weighted_ns, row->nested_ns, clamped),
+		.squares = row->squares,
+		.max_ns = row->max_ns,
+		.interval = row->interval > interval ? row->interval : interval
+	};
 }
 
 bool mapping_reader_histogram(struct mapping_reader *reader, uint32_t id,
@@ -382,63 +398,6 @@ bool mapping_reader_histogram(struct mapping_reader *reader, uint32_t id,
 	return true;
 }
 
-/* What a process says of a slow frame is cut to what can be. */
-static void tame_slow(struct mapping_slow *slow, uint32_t names)
-{
-	uint64_t left_ns = slow->ns;
-	uint32_t kept = 0;
-
-	slow->part_count = at_most(slow->part_count, MAPPING_PARTS);
-	for (uint32_t i = 0; i < slow->part_count; i++) {
-		struct mapping_part part = slow->parts[i];
-
-		if (part.id >= names)
-			continue;
-		if (part.own_ns > left_ns)
-			part.own_ns = left_ns;
-		left_ns -= part.own_ns;
-		slow->parts[kept++] = part;
-	}
-	slow->part_count = kept;
-	if (slow->others_ns > left_ns)
-		slow->others_ns = left_ns;
-}
-
-static void copy_words(uint64_t *to, const uint64_t *from, size_t bytes)
-{
-	for (size_t i = 0; i < bytes / sizeof(*to); i++)
-		to[i] = MAPPING_READ(from[i]);
-}
-
-bool mapping_reader_take_slow(struct mapping_reader *reader, struct mapping_slow *out,
-			      uint32_t *out_tid)
-{
-	uint32_t slots = slot_count(reader);
-
-	for (uint32_t tried = 0; tried < slots; tried++) {
-		uint32_t at = (reader->next_slot + tried) % slots;
-		struct mapping_slot *slot = &reader->shared->slots[at];
-		uint64_t written = __atomic_load_n(&slot->slow_count, __ATOMIC_ACQUIRE);
-		uint64_t taken = MAPPING_READ(slot->read_count);
-
-		if (written == taken)
-			continue;
-		if (written - taken > MAPPING_SLOW) { /* not a count of ours: begin anew */
-			reader->torn++;
-			MAPPING_WRITE(slot->read_count, written);
-			continue;
-		}
-		copy_words((uint64_t *)out, (const uint64_t *)&slot->slow[taken % MAPPING_SLOW],
-			   sizeof(*out));
-		*out_tid = MAPPING_READ(slot->tid);
-		__atomic_store_n(&slot->read_count, taken + 1, __ATOMIC_RELEASE);
-		tame_slow(out, mapping_reader_names(reader));
-		reader->next_slot = at;
-		return true;
-	}
-	return false;
-}
-
 struct mapping_loss mapping_reader_loss(const struct mapping_reader *reader)
 {
 	struct mapping_loss now = lost_ever(reader);
@@ -451,9 +410,4 @@ struct mapping_loss mapping_reader_loss(const struct mapping_reader *reader)
 	now.expired -= before->expired;
 	now.torn -= before->torn;
 	return now;
-}
-
-uint64_t mapping_reader_tick_scale(const struct mapping_reader *reader)
-{
-	return reader->tick_scale;
 }

@@ -23,6 +23,8 @@ struct mapping_row {
 	struct bucket_squares squares;	 /* Σ weight × ns² of the others */
 	uint64_t abandoned, backwards;
 	uint64_t max_ns; /* of timed calls; 0: none ended in this window */
+	uint32_t
+		interval; /* the largest that calls were timed by at the window's end; 0: not known */
 };
 
 /* What was lost since the reader was started. */
@@ -46,9 +48,14 @@ int mapping_reader_over(void *memory, size_t bytes, struct mapping_reader **out,
 /* Switches off, and lets go. Accepts NULL. */
 void mapping_reader_close(struct mapping_reader *reader);
 
-/* Opens the first window: one call in `interval` (1 … 4096) is timed where nothing else is set. Frames of `slow_ns` or
- * more are kept; 0: none. What was counted before does not count. */
-void mapping_reader_start(struct mapping_reader *reader, uint32_t interval, uint64_t slow_ns);
+/* For before the start: times are read from clock_gettime() though the CPU's counter could be trusted. */
+void mapping_reader_use_clock(struct mapping_reader *reader);
+
+/* Opens the first window: where nothing else is set, one call in `interval` (1 … 4096) is timed, which doubles in a window
+ * after `budget` timed calls (0: never). Frames of `slow_ns` or more are kept; 0: none. What was counted before does not
+ * count. */
+void mapping_reader_start(struct mapping_reader *reader, uint32_t interval, uint32_t budget,
+			  uint64_t slow_ns);
 
 /* Ends the window and opens the next: rows are then those of the ended one. Returns the number of the ended window; 0 when
  * it was cut short because the process had thought that the recorder was dead. */
@@ -58,10 +65,22 @@ uint64_t mapping_reader_turn(struct mapping_reader *reader);
 void mapping_reader_beat(struct mapping_reader *reader);
 #define MAPPING_READER_LEASE_NS (UINT64_C(5) * 1000 * 1000 * 1000)
 
-/* One call in `interval` of the name is timed from its next window on; `budget` timed calls in a window until the interval
- * doubles, 0: no end. Ids beyond the last are let pass. */
+/* From each thread's next call on one call in `interval` of the name is timed; `budget` timed calls in a window until the
+ * interval doubles. 0: what mapping_reader_start() said. Ids beyond the last are let pass. */
 void mapping_reader_set(struct mapping_reader *reader, uint32_t id, uint32_t interval,
 			uint32_t budget);
+
+/* A look that costs next to nothing: calls and timed ones so far in the window that is open. No sign of life. 0 for an id
+ * beyond the last. */
+void mapping_reader_peek(const struct mapping_reader *reader, uint32_t id, uint64_t *out_calls,
+			 uint64_t *out_timed);
+
+/* Whether the process still has the mapping: false when it has ended or run another program. True where it cannot be told.
+ * Reads /proc/PID/maps. */
+bool mapping_reader_is_there(const struct mapping_reader *reader);
+
+/* How long the ended window was counted when mapping_reader_turn() returned 0; else UINT64_MAX. */
+uint64_t mapping_reader_covered_ns(const struct mapping_reader *reader);
 
 /* How many names there are; their ids are 0 … count - 1, and stay. */
 uint32_t mapping_reader_names(const struct mapping_reader *reader);
@@ -74,7 +93,7 @@ bool mapping_reader_name(const struct mapping_reader *reader, uint32_t id,
 /* The last window's row; all zero for a name that did not run, NULL for an id beyond the last. */
 const struct mapping_row *mapping_reader_row(const struct mapping_reader *reader, uint32_t id);
 
-/* The row as core counts it, of a window of `span_ns`. Own time is what the scopes directly inside leave; the sampled ones
+/* The row as core counts it, of a window of `span_ns` with `interval` in force, or the row's if it is larger. Own time is what the scopes directly inside leave; the sampled ones
  * may be estimated as more than the whole: then it is 0, and `clamped` one higher. */
 struct calls_seen mapping_row_seen(const struct mapping_row *row, uint64_t span_ns,
 				   uint32_t interval, uint64_t *clamped);
@@ -83,13 +102,20 @@ struct calls_seen mapping_row_seen(const struct mapping_row *row, uint64_t span_
 bool mapping_reader_histogram(struct mapping_reader *reader, uint32_t id,
 			      uint32_t out[BUCKET_COUNT]);
 
-/* Takes a slow frame that waits, and says of which thread. False: none. Part ids are below mapping_reader_names(), their
+/* Takes a slow frame that waits, and says of which thread. False: none. Its serial counts the frames of its place from 1 at
+ * the start on, its time is mapping_reader_now_ns()'s. Part ids are below mapping_reader_names(), their
  * times add up to no more than the frame. */
 bool mapping_reader_take_slow(struct mapping_reader *reader, struct mapping_slow *out,
 			      uint32_t *out_tid);
 
 /* What was lost. */
 struct mapping_loss mapping_reader_loss(const struct mapping_reader *reader);
+
+/* Now, by the clock that the process uses. */
+uint64_t mapping_reader_now_ns(const struct mapping_reader *reader);
+
+/* Whether that is the CPU's counter. */
+bool mapping_reader_has_ticks(const struct mapping_reader *reader);
 
 /* ns a tick of the CPU's counter × 2^32 as given to the process; 0: it uses clock_gettime(). */
 uint64_t mapping_reader_tick_scale(const struct mapping_reader *reader);

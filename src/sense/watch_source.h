@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "core/calls.h"
@@ -32,11 +33,24 @@ struct watch_source_settings {
 		*switched_off; /* from TARE_NO: "session", "multi", "bpf", "rdtsc"; may be NULL */
 };
 
+/* Whether `word` is one of those switched off, in a list parted by commas; `list` may be NULL. */
+static inline bool watch_source_is_off(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = list; at != NULL && (at = strstr(at, word)) != NULL; at += len)
+		if ((at == list || at[-1] == ',') && (at[len] == '\0' || at[len] == ','))
+			return true;
+	return false;
+}
+
 /* What one call costs, measured in a child of ours in the mode in use. */
 struct watch_costs {
 	struct pace_costs measured; /* 0: unmeasured */
 	struct pace_costs assumed;
 	uint64_t floor_ps; /* what an empty function reads as; 0: unmeasured */
+	uint64_t
+		cpu_ns; /* that measuring took, of our own processes; 0 where an older measurement is told again */
 };
 
 /* What holds for a point from now on. */

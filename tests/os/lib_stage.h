@@ -28,7 +28,7 @@ static inline struct mapping_reader *stage_attach(uint32_t interval, uint64_t sl
 	stage_close();
 	if (mapping_reader_open(getpid(), &stage_reader, &err) != 0)
 		fail_msg("%s", err.msg);
-	mapping_reader_start(stage_reader, interval, slow_ns);
+	mapping_reader_start(stage_reader, interval, 0, slow_ns);
 	return stage_reader;
 }
 

@@ -130,7 +130,7 @@ static void each_system_is_counted_once_a_tick_and_the_hot_one_stands_out(void *
 	finish(pid, fd, without);
 	pid = start(count, fast, &fd);
 	reader = attach(pid);
-	mapping_reader_start(reader, 1, 100000);
+	mapping_reader_start(reader, 1, 0, 100000);
 	watch(reader, pid, calls, &slow_of_paths, &slow_of_others);
 	ticks = calls[id_of(reader, "births")];
 	assert_in_range(ticks, TICKS / 20, TICKS);
@@ -162,7 +162,7 @@ static void a_killed_recorder_leaves_the_colony_alive(void **state)
 	recorder = fork();
 	if (recorder == 0) {
 		if (mapping_reader_open(pid, &reader, NULL) == 0)
-			mapping_reader_start(reader, 8, 0);
+			mapping_reader_start(reader, 8, 0, 0);
 		pause_ms(500);
 		_exit(0);
 	}
@@ -170,7 +170,7 @@ static void a_killed_recorder_leaves_the_colony_alive(void **state)
 	kill(recorder, SIGKILL);
 	waitpid(recorder, NULL, 0);
 	reader = attach(pid); /* its lock went with it */
-	mapping_reader_start(reader, 8, 0);
+	mapping_reader_start(reader, 8, 0, 0);
 	pause_ms(100);
 	mapping_reader_turn(reader);
 	assert_true(mapping_reader_row(reader, id_of(reader, "births"))->calls > 10);

@@ -137,7 +137,7 @@ static int child_counts_for_itself(void)
 	calls(3); /* no recorder here: makes the mapping */
 	if (mapping_reader_open(getpid(), &reader, NULL) != 0)
 		return 1;
-	mapping_reader_start(reader, 1, 0);
+	mapping_reader_start(reader, 1, 0, 0);
 	calls(7);
 	mapping_reader_turn(reader);
 	status = stage_row(reader, "work").calls == 7 ? 0 : 2;

@@ -1,0 +1,51 @@
+/* watch_bodies.h - runs the program of bodies (watch_body.c) from memory as a child of ours, and times its bodies by turns. The
+ * child has no signal to tell its end and no name in our wait(): the caller's children stay its own. One thread. */
+#ifndef TARE_SENSE_WATCH_BODIES_H
+#define TARE_SENSE_WATCH_BODIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sense/watch_body.h"
+
+/* The program as bytes of an ELF file. */
+extern const unsigned char watch_body_file[];
+extern const size_t watch_body_file_bytes;
+
+#define WATCH_BODIES_ROUNDS 100u /* of each body, taken in turn */
+#define WATCH_BODIES_LEAST  5u	 /* under so many that ended it is unmeasured */
+
+struct watch_bodies {
+	pid_t pid;
+	int socket;
+	int file;	   /* the program's: a memfd that nobody else runs */
+	char path[32];	   /* to open `file` by this process */
+	uint64_t until_ns; /* CLOCK_MONOTONIC: what has not ended then is given up */
+};
+
+#define WATCH_BODIES_EMPTY ((struct watch_bodies){ .pid = 0, .socket = -1, .file = -1 })
+
+/* One body's price. */
+struct watch_body_price {
+	uint32_t body; /* enum watch_body */
+	uint64_t ps;   /* of a call in the fastest round; 0: unmeasured */
+};
+
+/* Starts the program. A negative errno: it cannot be run here. */
+int watch_bodies_open(struct watch_bodies *out);
+
+/* Ends it. Returns the CPU time that it took. Accepts the empty value, and may run twice. */
+uint64_t watch_bodies_close(struct watch_bodies *bodies);
+
+/* Calls `body` so many times. -EPIPE: it ended instead; -ETIMEDOUT; -ENOENT: there is no such body on this machine. */
+int watch_bodies_call(struct watch_bodies *bodies, uint32_t body, uint32_t calls,
+		      struct watch_body_told *out);
+
+/* Times `count` (1 … WATCH_BODIES_MOST) bodies by turns: warm rounds first, then WATCH_BODIES_ROUNDS of each; the fastest
+ * tells. A failure leaves all unmeasured, and is returned. */
+int watch_bodies_measure(struct watch_bodies *bodies, struct watch_body_price *prices,
+			 size_t count);
+#define WATCH_BODIES_MOST 16u
+
+#endif

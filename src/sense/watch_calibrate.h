@@ -1,0 +1,55 @@
+/* watch_calibrate.h - what watching a call costs on this machine: real bodies run in a child of ours that has its own maps
+ * and its own libtare; nothing of the target is touched. Rounds with and without the watch take turns and the fastest of
+ * each are compared, so that a busy neighbour does not count. A difference that is not above 0, a body that fails, a child
+ * that is killed and a time limit all give 0: unmeasured, never a guess. One thread. */
+#ifndef TARE_SENSE_WATCH_CALIBRATE_H
+#define TARE_SENSE_WATCH_CALIBRATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sense/places.h"
+#include "sense/watch_source.h"
+
+/* How a probe is attached, as far as its price goes. */
+enum watch_hooked {
+	WATCH_HOOKED_SESSION, /* entry and return in one, and the return is skipped for calls that are not timed */
+	WATCH_HOOKED_PAIR, /* entry and return, both for every call */
+};
+
+/* What is taken where nothing was measured, in ps: rounded up from machines that were measured. The only place where such
+ * numbers stand. */
+static const struct pace_costs watch_assumed_probes[2][PLACE_FIRSTS] = {
+	[WATCH_HOOKED_SESSION] = {
+		[PLACE_NOP5] = { .untimed_ps = 150000, .extra_ps = 850000, .hook_ps = 450000 },
+		[PLACE_PUSH] = { .untimed_ps = 150000, .extra_ps = 850000, .hook_ps = 750000 },
+		[PLACE_OTHER] = { .untimed_ps = 200000, .extra_ps = 1100000, .hook_ps = 5400000 },
+	},
+	[WATCH_HOOKED_PAIR] = {
+		[PLACE_NOP5] = { .untimed_ps = 250000, .extra_ps = 200000, .hook_ps = 1700000 },
+		[PLACE_PUSH] = { .untimed_ps = 250000, .extra_ps = 200000, .hook_ps = 2400000 },
+		[PLACE_OTHER] = { .untimed_ps = 250000, .extra_ps = 200000, .hook_ps = 7700000 },
+	},
+};
+
+/* The same of libtare, by enum mapping_kind: scopes, tasks, frames. Of the latter two every run is timed. */
+static const struct pace_costs watch_assumed_inside[3] = {
+	{ .untimed_ps = 400, .extra_ps = 25000 },
+	{ .untimed_ps = 400, .extra_ps = 80000 },
+	{ .untimed_ps = 400, .extra_ps = 60000 },
+};
+
+/* What libtare costs, by enum mapping_kind. */
+struct watch_calibrated {
+	struct watch_costs of[3];
+};
+
+/* Measures a probe on a function that begins so, in the attach mode that is in use with `switched_off` (TARE_NO, may be
+ * NULL). All of `out` is set, also when nothing could be measured. Returns 0, or why nothing was measured: a negative errno. */
+int watch_calibrate_probe(enum place_first first, const char *switched_off,
+			  struct watch_costs *out);
+
+/* Measures libtare in a program with so many names (a task is found among them). The rest as watch_calibrate_probe(). */
+int watch_calibrate_inside(const char *switched_off, uint32_t names, struct watch_calibrated *out);
+
+#endif
