@@ -44,6 +44,20 @@ static const char *reason_of(const struct table *table, const struct field *f, c
 	return NULL;
 }
 
+/* Each step as [lowest ns, highest ns, weight]. */
+static void put_steps(struct json *j, const struct histogram *h)
+{
+	json_open_array(j);
+	for (uint32_t i = 0; i < h->count; i++) {
+		json_open_array(j);
+		json_u64(j, bucket_low_ns(h->steps[i].at));
+		json_u64(j, histogram_high_ns(h, h->steps[i].at));
+		json_u64(j, h->steps[i].weight);
+		json_close(j);
+	}
+	json_close(j);
+}
+
 static void put_field(struct json *j, const struct table *table, const struct field *f,
 		      const void *row, const struct label *label)
 {
@@ -76,6 +90,12 @@ static void put_field(struct json *j, const struct table *table, const struct fi
 		for (size_t i = 0; i < BATCH_COUNT; i++)
 			json_u64(j, ((const uint64_t *)at)[i]);
 		json_close(j);
+		break;
+	case FIELD_F64:
+		json_double(j, *(const double *)at);
+		break;
+	case FIELD_STEPS:
+		put_steps(j, (const struct histogram *)at);
 		break;
 	}
 }

@@ -181,6 +181,7 @@ static struct member member_of_field(const struct field *f)
 	static const char *const types[] = {
 		[FIELD_U32] = "integer",  [FIELD_U64] = "integer", [FIELD_I64] = "integer",
 		[FIELD_BOOL] = "boolean", [FIELD_STR] = "string",  [FIELD_BATCHES] = "array",
+		[FIELD_F64] = "number",	  [FIELD_STEPS] = "array",
 	};
 	bool is_number = f->type == FIELD_U32 || f->type == FIELD_U64 || f->type == FIELD_I64;
 

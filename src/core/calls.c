@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/scoped.h"
 #include "core/stats.h"
 
 #define TWO_TO_32 4294967296.0
@@ -70,6 +71,30 @@ static bool is_sound(const struct calls_seen *seen)
 	return seen->firsts <= seen->calls && seen->others <= seen->calls - seen->firsts &&
 	       seen->covered_ns <= seen->span_ns && seen->weight >= seen->others &&
 	       (seen->others > 0 || seen->weighted_ns == 0);
+}
+
+bool calls_row_is_sound(const struct calls_row *row)
+{
+	const uint64_t all[] = { row->calls,	row->never_timed,     row->span_ns,
+				 row->first_ns, row->first_own_ns,    row->weight_squared,
+				 row->probe_ns, row->weighted_ns,     row->weighted_own_ns,
+				 row->max_ns,	row->histogram.weight };
+	uint64_t of_firsts = row->first_ns | row->first_own_ns;
+	uint64_t of_others =
+		row->weight | row->weight_squared | row->weighted_ns | row->weighted_own_ns;
+	uint64_t of_timed = row->calls | row->max_ns | row->probe_ns;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (all[i] > INT64_MAX)
+			return false;
+	for (int i = 0; i < 3; i++)
+		if (!isfinite(row->variance[i]) || row->variance[i] < 0)
+			return false;
+	return row->firsts <= row->calls && row->others <= row->calls - row->firsts &&
+	       row->covered_ns <= row->span_ns && row->weight >= row->others &&
+	       row->weight_squared >= row->weight && (row->firsts > 0 || of_firsts == 0) &&
+	       (row->others > 0 || of_others == 0) &&
+	       (row->firsts + row->others > 0 || of_timed == 0);
 }
 
 /* The row of one window, without its histogram. */

@@ -97,6 +97,10 @@ struct calls_estimate calls_estimate(const struct calls_row *row, uint64_t floor
 struct percentile calls_percentile(const struct calls_row *row, double part, uint64_t floor_ns,
 				   bool *out_is_below_floor);
 
+/* Can these numbers be? What was never timed has no times, no more were timed than called, sums of squares are not under
+ * sums, variances are finite and not negative, and all are below 2^63. */
+bool calls_row_is_sound(const struct calls_row *row);
+
 /* Accepts the empty row. */
 void calls_row_free(struct calls_row *row);
 

@@ -15,6 +15,8 @@ _Static_assert(sizeof(struct label) <= UINT16_MAX, "an offset must fit struct fi
 		int64_t: FIELD_I64,            \
 		bool: FIELD_BOOL,              \
 		struct str: FIELD_STR,         \
+		double: FIELD_F64,             \
+		struct histogram: FIELD_STEPS, \
 		uint64_t *: FIELD_BATCHES)
 #define COLUMN(row, member, key, doc) \
 	{ #member, TYPE_OF(row, member), offsetof(struct row, member), key, doc }
@@ -22,7 +24,7 @@ _Static_assert(sizeof(struct label) <= UINT16_MAX, "an offset must fit struct fi
 #define KEY(row, member, doc)   COLUMN(row, member, 1, doc)
 
 static const struct field label_fields[] = {
-	FIELD(label, instrument, "which instrument made it: \"record\""),
+	FIELD(label, instrument, "which instrument made it: \"record\" or \"watch\""),
 	FIELD(label, command, "what ran: its arguments joined by blanks, escaped for a shell where needed"),
 	FIELD(label, comm, "short name of the first process"),
 	FIELD(label, host, "name of the machine, as `uname -n` says"),
@@ -72,7 +74,7 @@ static const struct field label_fields[] = {
 	FIELD(label, price_limit_ppm, "what measuring may take, in millionths of one CPU"),
 	FIELD(label, own_cpu_ns, "CPU time of all our processes"),
 	FIELD(label, sample_ns, "our CPU time for ticks: handling all, unwinding and naming the kept ones"),
-	FIELD(label, kernel_ns, "time taken in the kernel on the target's account, calibrated: at least; not in " "own_cpu_ns"),
+	FIELD(label, kernel_ns, "time taken on the target's account, in the kernel or in its own code, calibrated: at least; not in own_cpu_ns"),
 	FIELD(label, save_ns, "our CPU time for saves"),
 	FIELD(label, start_ns, "our CPU time for start-up: maps, tables, calibration"),
 	FIELD(label, fixed_ns, "our CPU time for the rest: status, waiting, side-band"),
@@ -132,7 +134,7 @@ static const struct field ledger_fields[] = {
 	KEY(ledger_row, id, "place on the time axis, 0 is the start"),
 	FIELD(ledger_row, window_ns, "length of the window"),
 	FIELD(ledger_row, sample_ns, "our CPU time for ticks: handling all, unwinding and naming the kept ones"),
-	FIELD(ledger_row, kernel_ns, "time taken in the kernel on the target's account, calibrated: at least"),
+	FIELD(ledger_row, kernel_ns, "time taken on the target's account, in the kernel or in its own code, calibrated: at least"),
 	FIELD(ledger_row, save_ns, "our CPU time for saves"),
 	FIELD(ledger_row, start_ns, "our CPU time for start-up: maps, tables, calibration"),
 	FIELD(ledger_row, fixed_ns, "our CPU time for the rest: status, waiting, side-band"),
@@ -140,6 +142,109 @@ static const struct field ledger_fields[] = {
 	FIELD(ledger_row, kept, "samples in the window"),
 	FIELD(ledger_row, lost, "samples lost in the window"),
 	FIELD(ledger_row, period_ns, "sampling period in force at the end of the window"),
+};
+
+static const struct field watch_fields[] = {
+	KEY(watch_row, id, "always 0: there is one row"),
+	FIELD(watch_row, sources, "what counted: \"probes\", \"in process\" or both"),
+	FIELD(watch_row, hook, "how probes were set: session, entry+return, or one by one; empty without probes"),
+	FIELD(watch_row, hook_why, "why it is not the best one there is; empty when it is"),
+	FIELD(watch_row, clock, "what times are read from"),
+	FIELD(watch_row, scope, "what was left out, in words; empty for nothing"),
+	FIELD(watch_row, window_ns, "length of a window"),
+	FIELD(watch_row, windows, "windows that ended"),
+	FIELD(watch_row, windows_in_row, "windows that one row of `window` spans"),
+	FIELD(watch_row, interval_given, "least interval: one call in so many is timed"),
+	FIELD(watch_row, interval_most, "largest interval that was allowed"),
+	FIELD(watch_row, slow_ns, "a frame of so long, or longer, is slow; 0: none is"),
+	FIELD(watch_row, frames, "frames that ended"),
+	FIELD(watch_row, slow, "slow frames; those beyond the kept ones are only counted"),
+	FIELD(watch_row, scaled, "slow frames whose parts, estimated from timed calls, were more than the frame and were scaled down"),
+	FIELD(watch_row, calls, "calls of all rows together, those never timed included"),
+	FIELD(watch_row, timed, "calls that were timed"),
+	FIELD(watch_row, charged_ps, "what all calls cost on the target's account, by the calibrated costs in force"),
+	FIELD(watch_row, calibrations, "calibrations of all modes in use, the first ones included"),
+	FIELD(watch_row, attach_ns, "the slowest attaching of probes seen"),
+	FIELD(watch_row, detach_ns, "the slowest detaching of probes seen"),
+	FIELD(watch_row, allowed_rate, "with `refused`: calls a second that the price allows of it"),
+	FIELD(watch_row, refused, "watched row that no interval could keep inside the price, and slices were refused; NULL: none"),
+	FIELD(watch_row, lost_names, "names that found no place in the shared mapping"),
+	FIELD(watch_row, lost_places, "times a thread found no place in the shared mapping"),
+	FIELD(watch_row, lost_calls, "calls that were seen and could not be counted"),
+	FIELD(watch_row, lost_slow, "slow frames that were lost before they reached us"),
+	FIELD(watch_row, lost_returns, "timed calls whose return was never seen"),
+	FIELD(watch_row, torn, "readings that could not be right and were dropped"),
+	FIELD(watch_row, expired, "times the process switched watching off because the recorder was silent"),
+};
+
+static const struct field watched_fields[] = {
+	KEY(watched_row, id, "the watched row"),
+	FIELD(watched_row, kind, "0 function of a binary by a probe, 1 scope of libtare, 2 task of libtare, 3 frame: the time between two marks"),
+	FIELD(watched_row, name, "demangled name"),
+	FIELD(watched_row, symbol, "name as the binary has it; empty in process"),
+	FIELD(watched_row, module, "file name of the binary, without folders; empty in process"),
+	FIELD(watched_row, pattern, "what was asked for that chose it"),
+	FIELD(watched_row, mode, "how it is watched: session, entry+return, in process; empty: not watched"),
+	FIELD(watched_row, first, "its first instruction: nop5, push or other; empty in process"),
+	FIELD(watched_row, why_not, "why it is not watched; empty while it is"),
+	FIELD(watched_row, offset, "of its first instruction in the file"),
+	FIELD(watched_row, untimed_ps, "measured cost of counting a call, the lowest of all calibrations; 0: unmeasured"),
+	FIELD(watched_row, extra_ps, "measured cost of timing a call, on top; 0: unmeasured"),
+	FIELD(watched_row, hook_ps, "measured cost of trap or trampoline, every call; 0: unmeasured, or there is none"),
+	FIELD(watched_row, floor_ps, "what an empty function reads as: to be taken off each time; 0: unmeasured"),
+	FIELD(watched_row, assumed_untimed_ps, "charged while untimed_ps is unmeasured"),
+	FIELD(watched_row, assumed_extra_ps, "charged while extra_ps is unmeasured"),
+	FIELD(watched_row, assumed_hook_ps, "charged while hook_ps is unmeasured"),
+	FIELD(watched_row, charged_ps, "what all its calls cost on the target's account"),
+	FIELD(watched_row, interval, "interval in force at the end: one call in so many is timed"),
+	FIELD(watched_row, interval_changes, "how often a new window came with another interval"),
+	FIELD(watched_row, is_sliced, "1: it was watched in slices at some time, and its calls are an estimate"),
+	FIELD(watched_row, abandoned, "timed calls that never ended: longjmp, a throw, the end of their thread"),
+	FIELD(watched_row, backwards, "timed calls that were dropped because the clock went back"),
+	FIELD(watched_row, clamped, "own times that came out below 0 and count as 0"),
+};
+
+static const struct field window_fields[] = {
+	KEY(window_row, watched, "the watched row"),
+	KEY(window_row, at, "place on the time axis: spans window `at` times watch.windows_in_row and those after it"),
+	FIELD(window_row, calls, "calls in windows in which any was timed: every one was counted"),
+	FIELD(window_row, never_timed, "calls in windows in which none was timed: in no other number of this row"),
+	FIELD(window_row, span_ns, "length of the windows in which it ran, or was not covered in full"),
+	FIELD(window_row, covered_ns, "how much of span_ns it was attached: less than span_ns only in slices"),
+	FIELD(window_row, firsts, "first calls of a window that were timed"),
+	FIELD(window_row, first_ns, "time of those"),
+	FIELD(window_row, first_own_ns, "time of those, less that of watched functions inside"),
+	FIELD(window_row, others, "other timed calls"),
+	FIELD(window_row, weight, "intervals that the others were drawn with, added up"),
+	FIELD(window_row, weight_squared, "squares of those intervals, added up"),
+	FIELD(window_row, weighted_ns, "time of the others times their interval, added up"),
+	FIELD(window_row, weighted_own_ns, "the same, less the time of watched functions inside"),
+	FIELD(window_row, probe_ns, "time of probes inside timed calls: already taken off, weighted"),
+	FIELD(window_row, variance_0, "for errors: interval times (interval - 1), added up over the others"),
+	FIELD(window_row, variance_1_ns, "for errors: the same times time, added up"),
+	FIELD(window_row, variance_2_ns2, "for errors: the same times time squared, added up"),
+	FIELD(window_row, max_ns, "the longest timed call"),
+	FIELD(window_row, interval, "the largest interval in force"),
+	FIELD(window_row, histogram, "times of the timed calls, as weights over steps: firsts weigh 1, others their interval"),
+};
+
+static const struct field slow_frame_fields[] = {
+	KEY(slow_row, id, "the frame's place among those kept: another frame may take it over"),
+	FIELD(slow_row, tid, "thread"),
+	FIELD(slow_row, number, "number among its thread's frames, from 0"),
+	FIELD(slow_row, start_ns, "elapsed time at its start"),
+	FIELD(slow_row, duration_ns, "how long it took: its parts, rest_ns and other_ns together"),
+	FIELD(slow_row, rest_ns, "own time of watched functions that are not among the largest parts"),
+	FIELD(slow_row, other_ns, "time of what is not watched"),
+	FIELD(slow_row, is_scaled, "1: parts are estimates that were more than the frame, and were scaled down"),
+	FIELD(slow_row, is_worst, "1: one of the ten longest; 0: of the uniform sample of the other slow ones"),
+};
+
+static const struct field slow_part_fields[] = {
+	KEY(slow_part_row, slow, "the slow frame"),
+	KEY(slow_part_row, place, "place by size, 0 is the largest"),
+	FIELD(slow_part_row, watched, "the watched row"),
+	FIELD(slow_part_row, own_ns, "its own time in this frame"),
 };
 /* clang-format on */
 
@@ -162,6 +267,30 @@ const struct table table_ledger = { "ledger",
 				    ledger_fields, ARRAY_LEN(ledger_fields),
 				    sizeof(struct ledger_row) };
 
-const struct table *const tables[] = { &table_recording, &table_node,	 &table_frame,
-				       &table_slot,	 &table_context, &table_ledger };
+const struct table table_watch = {
+	"watch",
+	"the part of the label that only a watch has: one row, and none in other recordings",
+	watch_fields, ARRAY_LEN(watch_fields), sizeof(struct watch_row)
+};
+const struct table table_watched = { "watched",
+				     "what is watched, or was asked for and is not, and why",
+				     watched_fields, ARRAY_LEN(watched_fields),
+				     sizeof(struct watched_row) };
+const struct table table_window = { "window",
+				    "what a watched row did in a window, or in neighbours that "
+				    "were merged; no row: it did not run. "
+				    "Times are as read: floor_ps is not taken off",
+				    window_fields, ARRAY_LEN(window_fields),
+				    sizeof(struct window_row) };
+const struct table table_slow_frame = { "slow_frame", "slow frames that were kept",
+					slow_frame_fields, ARRAY_LEN(slow_frame_fields),
+					sizeof(struct slow_row) };
+const struct table table_slow_part = { "slow_part", "what a slow frame was made of, largest first",
+				       slow_part_fields, ARRAY_LEN(slow_part_fields),
+				       sizeof(struct slow_part_row) };
+
+const struct table *const tables[] = { &table_recording,  &table_node,	   &table_frame,
+				       &table_slot,	  &table_context,  &table_ledger,
+				       &table_watch,	  &table_watched,  &table_window,
+				       &table_slow_frame, &table_slow_part };
 const size_t table_count = ARRAY_LEN(tables);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How a member of a row struct is kept. SQLite: INTEGER, TEXT or BLOB; numbers stay below 2^63. */
+/* How a member of a row struct is kept. SQLite: INTEGER, REAL, TEXT or BLOB; whole numbers stay below 2^63. */
 enum field_type {
 	FIELD_U32,  /* uint32_t; UINT32_MAX is NULL */
 	FIELD_U64,  /* uint64_t */
@@ -14,6 +14,8 @@ enum field_type {
 	FIELD_BOOL, /* bool, as 0 or 1 */
 	FIELD_STR, /* struct str, any bytes: a BLOB unless it is valid UTF-8 without NUL, then TEXT */
 	FIELD_BATCHES, /* uint64_t[BATCH_COUNT]: a BLOB of (index byte, LEB128 value) pairs, zeros left out */
+	FIELD_F64,   /* double, finite */
+	FIELD_STEPS, /* struct histogram, as steps.h says: a BLOB of LEB128 numbers */
 };
 
 struct field {
@@ -32,12 +34,17 @@ struct table {
 	size_t row_bytes; /* sizeof of the row struct */
 };
 
-extern const struct table table_recording; /* one row: struct label */
-extern const struct table table_node;	   /* struct node_row */
-extern const struct table table_frame;	   /* struct frame_row */
-extern const struct table table_slot;	   /* struct slot_row */
-extern const struct table table_context;   /* struct context_row */
-extern const struct table table_ledger;	   /* struct ledger_row */
+extern const struct table table_recording;  /* one row: struct label */
+extern const struct table table_node;	    /* struct node_row */
+extern const struct table table_frame;	    /* struct frame_row */
+extern const struct table table_slot;	    /* struct slot_row */
+extern const struct table table_context;    /* struct context_row */
+extern const struct table table_ledger;	    /* struct ledger_row */
+extern const struct table table_watch;	    /* one row: struct watch_row */
+extern const struct table table_watched;    /* struct watched_row */
+extern const struct table table_window;	    /* struct window_row */
+extern const struct table table_slow_frame; /* struct slow_row */
+extern const struct table table_slow_part;  /* struct slow_part_row */
 
 /* All of them, in the order of docs/format.md. */
 extern const struct table *const tables[];

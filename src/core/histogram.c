@@ -50,12 +50,19 @@ static int make_room(struct histogram *h, uint32_t count)
 	return 0;
 }
 
+/* The step that `at` belongs to when 2^coarse are one. */
+static uint32_t coarse_step(uint32_t at, uint32_t coarse)
+{
+	return at >> coarse << coarse;
+}
+
 int histogram_add(struct histogram *h, uint32_t at, uint64_t weight)
 {
 	if (at >= BUCKET_COUNT)
 		return -EINVAL;
 	if (weight == 0)
 		return 0;
+	at = coarse_step(at, h->coarse);
 
 	uint32_t place = find_step(h, at);
 
@@ -88,10 +95,42 @@ static uint32_t count_union(const struct histogram *a, const struct histogram *b
 	return count + (a->count - i) + (b->count - j);
 }
 
+void histogram_coarsen(struct histogram *h, uint32_t coarse)
+{
+	uint32_t count = 0;
+
+	if (coarse <= h->coarse)
+		return;
+	for (uint32_t i = 0; i < h->count; i++) {
+		struct histogram_step step = h->steps[i];
+
+		step.at = coarse_step(step.at, coarse);
+		if (count > 0 && h->steps[count - 1].at == step.at)
+			h->steps[count - 1].weight += step.weight;
+		else
+			h->steps[count++] = step;
+	}
+	h->count = count;
+	h->coarse = coarse;
+}
+
+/* Adds `from`, which is finer. */
+static int merge_finer(struct histogram *into, const struct histogram *from)
+{
+	int status = make_room(into, into->count + from->count);
+
+	for (uint32_t i = 0; i < from->count && status == 0; i++)
+		status = histogram_add(into, from->steps[i].at, from->steps[i].weight);
+	return status;
+}
+
 int histogram_merge(struct histogram *into, const struct histogram *from)
 {
 	if (from->count == 0)
 		return 0;
+	histogram_coarsen(into, from->coarse);
+	if (from->coarse < into->coarse)
+		return merge_finer(into, from);
 
 	uint32_t count = count_union(into, from);
 	int status = make_room(into, count);
@@ -119,6 +158,19 @@ int histogram_merge(struct histogram *into, const struct histogram *from)
 	return 0;
 }
 
+uint64_t histogram_high_ns(const struct histogram *h, uint32_t at)
+{
+	uint32_t last = at + (1u << h->coarse) - 1;
+
+	return bucket_high_ns(last < BUCKET_COUNT ? last : BUCKET_COUNT - 1);
+}
+
+/* Is it the last step, which is open upward? */
+static bool is_last_step(const struct histogram *h, uint32_t at)
+{
+	return at + (1u << h->coarse) >= BUCKET_COUNT;
+}
+
 /* The step in which rank `part` of the weight lies, and how far into it (0 … 1). */
 static uint32_t step_of_rank(const struct histogram *h, double part, double *out_into)
 {
@@ -139,7 +191,7 @@ uint64_t histogram_quantile_ns(const struct histogram *h, double part)
 		return 0;
 
 	uint32_t at = step_of_rank(h, part, &into);
-	uint64_t low_ns = bucket_low_ns(at), width_ns = bucket_high_ns(at) - low_ns;
+	uint64_t low_ns = bucket_low_ns(at), width_ns = histogram_high_ns(h, at) - low_ns;
 
 	return low_ns + (uint64_t)(into * (double)width_ns + 0.5);
 }
@@ -161,9 +213,9 @@ struct percentile histogram_percentile(const struct histogram *h, double part, d
 	uint32_t high = step_of_rank(h, middle + half, &into);
 
 	p.is_open = pow(part, timed) > ONE_SIDE;
-	p.high_ns = p.is_open || high == BUCKET_COUNT - 1 || bucket_high_ns(high) > max_ns
+	p.high_ns = p.is_open || is_last_step(h, high) || histogram_high_ns(h, high) > max_ns
 			    ? max_ns
-			    : bucket_high_ns(high);
+			    : histogram_high_ns(h, high);
 	p.low_ns = pow(1 - part, timed) > ONE_SIDE ? 0 : bucket_low_ns(low);
 	p.ns = histogram_quantile_ns(h, part);
 	if (p.ns > p.high_ns)

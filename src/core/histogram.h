@@ -17,9 +17,12 @@ struct histogram {
 	struct histogram_step *steps; /* owned, `at` rising */
 	uint32_t count, capacity;
 	uint64_t weight; /* of all steps */
+	uint32_t
+		coarse; /* every `at` is a multiple of 2^coarse, and stands for so many steps; 0 unless bytes ran short */
 };
 
-#define HISTOGRAM_EMPTY ((struct histogram){ 0 })
+#define HISTOGRAM_EMPTY	      ((struct histogram){ 0 })
+#define HISTOGRAM_MOST_COARSE 11u /* 2^11 steps are more than there are: one holds all */
 
 /* A percentile with its 95 % interval. */
 struct percentile {
@@ -34,8 +37,16 @@ void histogram_free(struct histogram *h);
 /* Adds `weight` to step `at`; weight 0 adds nothing. -EINVAL: no such step; -ENOMEM: nothing changed. */
 int histogram_add(struct histogram *h, uint32_t at, uint64_t weight);
 
-/* Adds all of `from`, which may be empty and must not be `into`. -ENOMEM: nothing changed. */
+/* Adds all of `from`, which may be empty and must not be `into`; the coarser of both then holds for `into`. -ENOMEM: no
+ * weight changed. */
 int histogram_merge(struct histogram *into, const struct histogram *from);
+
+/* Makes `h` coarse to so many bits, where it is finer: neighbours become one step. No weight is lost; percentiles are read
+ * out to the edges of the wider steps. */
+void histogram_coarsen(struct histogram *h, uint32_t coarse);
+
+/* The longest duration of the step at `at`, which may stand for many. */
+uint64_t histogram_high_ns(const struct histogram *h, uint32_t at);
 
 /* The duration that `part` (0 … 1) of the weight is at or under: even inside a step. 0 when empty. */
 uint64_t histogram_quantile_ns(const struct histogram *h, double part);

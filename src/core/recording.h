@@ -52,7 +52,7 @@ struct ledger_row {
 	uint32_t id;	    /* 0 is the start */
 	uint64_t window_ns; /* length of the window */
 	uint64_t sample_ns; /* handling ticks, unwinding and naming kept ones */
-	uint64_t kernel_ns; /* taken in the kernel on the target's account, calibrated: at least */
+	uint64_t kernel_ns; /* taken on the target's account, calibrated: at least */
 	uint64_t save_ns;   /* saves */
 	uint64_t start_ns;  /* start-up: maps, tables, calibration */
 	uint64_t fixed_ns;  /* the rest: status, waiting, side-band */
@@ -71,8 +71,8 @@ enum watched_kind {
 		3, /* the time between two marks: tare_frame(), or two entries of --frame FUNC */
 };
 
-/* What is watched, or was asked for and is not. Costs are of one call, measured in a child of ours; one that reads 0 was
- * not measured, and the assumed one is then charged. */
+/* What is watched, or was asked for and is not. Costs are of one call, measured in a child of ours, the lowest of all
+ * calibrations; one that reads 0 was not measured, and the assumed one is then charged. */
 struct watched_row {
 	uint32_t id;
 	uint32_t kind;	     /* enum watched_kind */

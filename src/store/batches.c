@@ -4,41 +4,23 @@
 #include <errno.h>
 #include <string.h>
 
-#define VALUE_MAX_BYTES 9u /* of seven bits: 63 bits */
+#include "core/leb128.h"
 
 size_t batches_encode(const uint64_t batch_ns[BATCH_COUNT], uint8_t *out)
 {
 	size_t len = 0;
 
 	for (size_t i = 0; i < BATCH_COUNT; i++) {
-		uint64_t left = batch_ns[i];
+		uint64_t value = batch_ns[i];
 
-		if (left == 0)
+		if (value == 0)
 			continue;
-		if (left > INT64_MAX)
+		if (value > INT64_MAX)
 			return SIZE_MAX;
 		out[len++] = (uint8_t)i;
-		for (; left >= 0x80; left >>= 7)
-			out[len++] = (uint8_t)(left | 0x80);
-		out[len++] = (uint8_t)left;
+		len += leb128_put(out + len, value);
 	}
 	return len;
-}
-
-/* One value at `bytes[*at]`; 0 when it is none. */
-static uint64_t decode_value(const uint8_t *bytes, size_t len, size_t *at)
-{
-	uint64_t value = 0;
-
-	for (size_t i = 0; i < VALUE_MAX_BYTES && *at < len; i++) {
-		uint8_t byte = bytes[(*at)++];
-
-		value |= (uint64_t)(byte & 0x7f) << (7 * i);
-		if ((byte & 0x80) == 0)
-			return byte == 0 ? 0
-					 : value; /* a last group of zero is not the shortest way */
-	}
-	return 0;
 }
 
 int batches_decode(const uint8_t *bytes, size_t len, uint64_t out_ns[BATCH_COUNT])
@@ -53,9 +35,12 @@ int batches_decode(const uint8_t *bytes, size_t len, uint64_t out_ns[BATCH_COUNT
 
 		if (i >= BATCH_COUNT || (int)i <= last)
 			return -EBADMSG;
-		batch_ns[i] = decode_value(bytes, len, &at);
-		if (batch_ns[i] == 0)
+
+		size_t used = leb128_get(bytes + at, len - at, &batch_ns[i]);
+
+		if (used == 0 || batch_ns[i] == 0)
 			return -EBADMSG;
+		at += used;
 		last = i;
 	}
 	memcpy(out_ns, batch_ns, sizeof(batch_ns));

@@ -17,12 +17,14 @@
 #define MAX_PAGES (UINT32_C(1) << 30)
 
 /* Worst bytes a row. */
-#define SLOT_BYTES    70u
-#define CONTEXT_BYTES 397u
-#define NODE_BYTES    16u
-#define FRAME_BYTES   32u
-#define LEDGER_BYTES  98u
-#define FIXED_BYTES   (24u * BUDGET_PAGE_BYTES)
+#define SLOT_BYTES     70u
+#define CONTEXT_BYTES  397u
+#define NODE_BYTES     16u
+#define FRAME_BYTES    32u
+#define LEDGER_BYTES   98u
+#define FIXED_BYTES    (30u * BUDGET_PAGE_BYTES)
+#define WATCH_BYTES    (48u * BUDGET_PAGE_BYTES) /* the same of a watch: five texts more */
+#define WATCH_SMALLEST (UINT64_C(1) << 20)
 
 /* Shares of what is left, in thousandths. */
 #define CONTEXT_SHARE 300u
@@ -135,5 +137,21 @@ int budget_fit(uint64_t limit_bytes, uint32_t slots, struct profile_limits *out,
 			       TIMELINE_MIN_SLOTS, TIMELINE_MAX_SLOTS);
 	if (!try_fit(limit_bytes, slots, out))
 		return does_not_fit(limit_bytes, slots, err);
+	return 0;
+}
+
+int budget_fit_watch(uint64_t limit_bytes, uint64_t *out_room_bytes, struct err *err)
+{
+	uint64_t have = (uint64_t)budget_of(limit_bytes).pages * BUDGET_PAGE_BYTES;
+
+	if (limit_bytes < WATCH_SMALLEST) {
+		err_set(err, -ENOSPC,
+			"cannot fit a watch into %llu bytes: the smallest size is 1MB",
+			(unsigned long long)limit_bytes);
+		err_mend(err, "--max-size 1MB or more");
+		return -ENOSPC;
+	}
+	*out_room_bytes =
+		(have - WATCH_BYTES - spread((uint64_t)LEDGER_WINDOWS * LEDGER_BYTES)) / 5 * 3;
 	return 0;
 }

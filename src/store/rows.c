@@ -2,12 +2,14 @@
 #include "store/rows.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/recording.h"
+#include "core/steps.h"
 #include "store/batches.h"
 
 static const void *member(const void *row, const struct field *f)
@@ -82,6 +84,25 @@ static int bind_batches(sqlite3_stmt *stmt, int at, const uint64_t *batch_ns)
 	return sqlite3_bind_blob(stmt, at, bytes, (int)len, SQLITE_TRANSIENT);
 }
 
+static int bind_steps(sqlite3_stmt *stmt, int at, const struct histogram *h)
+{
+	size_t len = steps_bytes(h);
+	uint8_t *bytes = sqlite3_malloc64(len + 1);
+
+	if (bytes == NULL)
+		return SQLITE_NOMEM;
+	if (len > STEPS_MAX_BYTES || steps_encode(h, bytes) == SIZE_MAX) {
+		sqlite3_free(bytes);
+		return SQLITE_TOOBIG;
+	}
+	return sqlite3_bind_blob64(stmt, at, bytes, len, sqlite3_free);
+}
+
+static int bind_f64(sqlite3_stmt *stmt, int at, double value)
+{
+	return isfinite(value) ? sqlite3_bind_double(stmt, at, value) : SQLITE_TOOBIG;
+}
+
 /* The words of the random generator are kept bit for bit; any other number is below 2^63. */
 static bool is_any_bits(const struct table *t, const struct field *f)
 {
@@ -127,6 +148,12 @@ int rows_bind(sqlite3_stmt *stmt, const struct table *t, const void *row, struct
 			break;
 		case FIELD_BATCHES:
 			rc = bind_batches(stmt, at, from);
+			break;
+		case FIELD_F64:
+			rc = bind_f64(stmt, at, *(const double *)from);
+			break;
+		case FIELD_STEPS:
+			rc = bind_steps(stmt, at, from);
 			break;
 		}
 		if (rc != SQLITE_OK)
@@ -187,6 +214,29 @@ static int read_batches(sqlite3_stmt *stmt, int at, uint64_t *out_ns)
 	return batches_decode(bytes, len, out_ns);
 }
 
+static int read_steps(sqlite3_stmt *stmt, int at, struct histogram *out, struct rows_text *text)
+{
+	const void *bytes = sqlite3_column_blob(stmt, at);
+	size_t len = (size_t)sqlite3_column_bytes(stmt, at);
+
+	if (sqlite3_column_type(stmt, at) != SQLITE_BLOB || len > text->most - text->steps)
+		return -EBADMSG;
+	if (len > 0 && bytes == NULL)
+		return -ENOMEM;
+	text->steps += len;
+	return steps_decode(bytes, len, out);
+}
+
+static int read_f64(sqlite3_stmt *stmt, int at, double *out)
+{
+	double value = sqlite3_column_double(stmt, at);
+
+	if (sqlite3_column_type(stmt, at) != SQLITE_FLOAT || !isfinite(value))
+		return -EBADMSG;
+	*out = value;
+	return 0;
+}
+
 /* A whole number from `low` to `high`. */
 static int read_int(sqlite3_stmt *stmt, int at, int64_t low, int64_t high, int64_t *out)
 {
@@ -231,26 +281,53 @@ static int read_number(sqlite3_stmt *stmt, int at, const struct table *t, const 
 	return rc;
 }
 
+static int read_field(sqlite3_stmt *stmt, int at, const struct table *t, void *out_row,
+		      struct rows_text *text)
+{
+	const struct field *f = &t->fields[at];
+	void *to = (char *)out_row + f->offset;
+
+	switch (f->type) {
+	case FIELD_STR:
+		return read_str(stmt, at, to, text);
+	case FIELD_BATCHES:
+		return read_batches(stmt, at, to);
+	case FIELD_F64:
+		return read_f64(stmt, at, to);
+	case FIELD_STEPS:
+		return read_steps(stmt, at, to, text);
+	case FIELD_U32:
+	case FIELD_U64:
+	case FIELD_I64:
+	case FIELD_BOOL:
+		break;
+	}
+	return read_number(stmt, at, t, f, to);
+}
+
 int rows_read(sqlite3_stmt *stmt, const struct table *t, void *out_row, struct rows_text *text,
 	      struct err *err)
 {
 	for (size_t i = 0; i < t->field_count; i++) {
-		const struct field *f = &t->fields[i];
-		void *to = (char *)out_row + f->offset;
-		int rc;
+		int rc = read_field(stmt, (int)i, t, out_row, text);
 
-		if (f->type == FIELD_STR)
-			rc = read_str(stmt, (int)i, to, text);
-		else if (f->type == FIELD_BATCHES)
-			rc = read_batches(stmt, (int)i, to);
-		else
-			rc = read_number(stmt, (int)i, t, f, to);
 		if (rc == -ENOMEM)
 			return err_set(err, rc, "out of memory");
 		if (rc != 0)
-			return bad(err, t, f, "the value is out of range or of another kind");
+			return bad(err, t, &t->fields[i],
+				   "the value is out of range or of another kind");
 	}
 	return 0;
+}
+
+void rows_drop(const struct table *t, void *row)
+{
+	for (size_t i = 0; i < t->field_count; i++) {
+		void *at = (char *)row + t->fields[i].offset;
+
+		if (t->fields[i].type == FIELD_STEPS)
+			histogram_free(at);
+	}
 }
 
 void rows_settle(const struct table *t, void *rows, size_t count, const struct rows_text *text)

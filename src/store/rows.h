@@ -16,7 +16,8 @@
 struct rows_text {
 	char *bytes; /* owned */
 	size_t used, room;
-	size_t most; /* never more than this: what a file can hold */
+	size_t steps; /* bytes of histograms so far */
+	size_t most;  /* neither is ever more than this: what a file can hold */
 };
 
 /* Writes "name, name, ..." of all columns of `t`. -ENAMETOOLONG. */
@@ -26,10 +27,13 @@ int rows_names(const struct table *t, char *out, size_t size);
  * number of 2^63 or more, or a string over STR_MAX_BYTES; -ENOMEM. The message names table and column. */
 int rows_bind(sqlite3_stmt *stmt, const struct table *t, const void *row, struct err *err);
 
-/* Reads the current row of a statement that selects all columns in order. Foreign values are checked: -EBADMSG with
- * table and column; -ENOMEM. */
+/* Reads the current row of a statement that selects all columns in order into a zeroed row, which then owns its
+ * histograms, after a failure too. Foreign values are checked: -EBADMSG with table and column; -ENOMEM. */
 int rows_read(sqlite3_stmt *stmt, const struct table *t, void *out_row, struct rows_text *text,
 	      struct err *err);
+
+/* Frees what a row owns. */
+void rows_drop(const struct table *t, void *row);
 
 /* Turns offsets into addresses, for `count` rows, once `text` grows no more. */
 void rows_settle(const struct table *t, void *rows, size_t count, const struct rows_text *text);

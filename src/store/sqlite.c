@@ -13,6 +13,7 @@ const struct store_ops store_sqlite = {
 	.close = sqlite_close,
 	.load = sqlite_load,
 	.fit = budget_fit,
+	.fit_watch = budget_fit_watch,
 };
 
 const char *sqlite_path(const char *url)

@@ -24,11 +24,19 @@ enum writer_stmt {
 	PUT_SLOT,
 	PUT_CONTEXT,
 	PUT_LEDGER,
+	PUT_WATCH,
+	PUT_WATCHED,
+	PUT_WINDOW,
+	PUT_SLOW_FRAME,
+	PUT_SLOW_PART,
 	DROP_NODE,
 	DROP_FRAME,
 	DROP_CONTEXT,
 	CUT_SLOTS,
 	CUT_LEDGER,
+	DROP_SLOW_FRAME,
+	DROP_SLOW_PARTS,
+	CLEAR_WINDOWS,
 	BEGIN,
 	COMMIT,
 	ROLLBACK,
@@ -109,8 +117,8 @@ int sqlite_reserve_wal(struct sqlite_writer *w);
  * be writing it; else without. */
 int sqlite_open_hostile(const char *path, sqlite3 **out, bool *out_is_shared, struct err *err);
 
-/* Begins the one transaction and checks that this is a recording of a version we know, table by table. */
-int sqlite_check_identity(sqlite3 *db, const char *path, struct err *err);
+/* Begins the one transaction and checks that this is a recording of a version we know, table by table; says which. */
+int sqlite_check_identity(sqlite3 *db, const char *path, unsigned *out_version, struct err *err);
 
 /* From here on nothing but reading our tables is possible. */
 void sqlite_confine(sqlite3 *db);

@@ -27,6 +27,7 @@ struct load {
 	struct rows_text text;
 	struct recording recording;
 	uint64_t most_rows;
+	bool has_watch;
 };
 
 static struct mono mono_now(void)
@@ -107,24 +108,37 @@ static int add_row(struct load *l, sqlite3_stmt *stmt, struct rows_in *in, struc
 	if (row == NULL)
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = rows_read(stmt, in->table, row, &l->text, err);
+	if (rc == 0 && !is_rising(in))
+		rc = err_set(err, -EBADMSG, "table %s, row %u: its key is out of order",
+			     in->table->name, in->count);
 	if (rc != 0)
-		return rc;
-	if (!is_rising(in))
-		return err_set(err, -EBADMSG, "table %s, row %u: its key is out of order",
-			       in->table->name, in->count);
-	in->count++;
-	return 0;
+		rows_drop(in->table, row);
+	else
+		in->count++;
+	return rc;
+}
+
+/* " ORDER BY watched, at": only a table whose key is an index lies in another order. */
+static void order_by_key(const struct table *t, char *out, size_t size)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < t->field_count && t->fields[i].is_key && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s%s",
+					 i == 0 ? " ORDER BY " : ", ", t->fields[i].name);
 }
 
 static int read_rows(struct load *l, struct rows_in *in, struct err *err)
 {
 	SCOPED(sqlite_finalize_scoped) sqlite3_stmt *stmt = NULL;
-	char names[SQL_BYTES / 2], sql[SQL_BYTES];
+	char names[SQL_BYTES / 2], order[64], sql[SQL_BYTES];
 	int step, rc = rows_names(in->table, names, sizeof(names));
 
 	if (rc != 0)
 		return err_set(err, rc, "table %s has too many columns", in->table->name);
-	snprintf(sql, sizeof(sql), "SELECT %s FROM %s", names, in->table->name);
+	order_by_key(in->table, order, sizeof(order));
+	snprintf(sql, sizeof(sql), "SELECT %s FROM %s%s", names, in->table->name, order);
 	step = sqlite3_prepare_v2(l->db, sql, -1, &stmt, NULL);
 	if (step != SQLITE_OK)
 		return sqlite_error(err, l->db, step, "read", l->path);
@@ -162,24 +176,48 @@ static int read_label(struct load *l, struct err *err)
 	return rc;
 }
 
-static int read_tables(struct load *l, struct err *err)
+/* The watch's part of the label, which other recordings do not have. */
+static int read_watch(struct load *l, struct err *err)
+{
+	struct watch_row *rows = NULL;
+	uint32_t count = 0;
+	int rc = read_table(l, &table_watch, &rows, &count, err);
+
+	if (rc == 0 && (count > 1 || (count == 1 && rows->id != 0)))
+		rc = err_set(err, -EBADMSG, "table watch, column id: there is one row, 0");
+	if (rc == 0 && count == 1)
+		l->recording.watch = *rows;
+	l->has_watch = rc == 0 && count == 1;
+	free(rows);
+	return rc;
+}
+
+static int read_tables(struct load *l, unsigned version, struct err *err)
 {
 	struct recording *r = &l->recording;
 	const struct {
 		const struct table *table;
 		void *rows_at;
 		uint32_t *count;
+		unsigned since; /* version of the schema */
 	} all[] = {
-		{ &table_node, &r->nodes, &r->node_count },
-		{ &table_frame, &r->frames, &r->frame_count },
-		{ &table_slot, &r->slots, &r->slot_count },
-		{ &table_context, &r->contexts, &r->context_count },
-		{ &table_ledger, &r->ledger, &r->ledger_count },
+		{ &table_node, &r->nodes, &r->node_count, 1 },
+		{ &table_frame, &r->frames, &r->frame_count, 1 },
+		{ &table_slot, &r->slots, &r->slot_count, 1 },
+		{ &table_context, &r->contexts, &r->context_count, 1 },
+		{ &table_ledger, &r->ledger, &r->ledger_count, 1 },
+		{ &table_watched, &r->watched, &r->watched_count, 2 },
+		{ &table_window, &r->windows, &r->window_count, 2 },
+		{ &table_slow_frame, &r->slow, &r->slow_count, 2 },
+		{ &table_slow_part, &r->slow_parts, &r->slow_part_count, 2 },
 	};
 	int rc = read_label(l, err);
 
+	if (rc == 0 && version >= 2)
+		rc = read_watch(l, err);
 	for (size_t i = 0; i < ARRAY_LEN(all) && rc == 0; i++)
-		rc = read_table(l, all[i].table, all[i].rows_at, all[i].count, err);
+		if (version >= all[i].since)
+			rc = read_table(l, all[i].table, all[i].rows_at, all[i].count, err);
 	return rc;
 }
 
@@ -189,6 +227,9 @@ static void settle(struct load *l)
 
 	rows_settle(&table_recording, &r->label, 1, &l->text);
 	rows_settle(&table_frame, r->frames, r->frame_count, &l->text);
+	rows_settle(&table_watched, r->watched, r->watched_count, &l->text);
+	if (l->has_watch)
+		rows_settle(&table_watch, &r->watch, 1, &l->text);
 	r->text = l->text.bytes;
 	l->text = (struct rows_text){ NULL };
 }
@@ -235,6 +276,7 @@ static int load_once(const char *path, struct recording *out, bool *out_is_stale
 	struct timespec before = { 0 }, after = { 0 };
 	uint64_t bytes = file_bytes(path, &before);
 	bool is_shared = false;
+	unsigned version = 0;
 	int rc = sqlite_open_hostile(path, &l.db, &is_shared, err);
 
 	*out_is_stale = false;
@@ -244,10 +286,10 @@ static int load_once(const char *path, struct recording *out, bool *out_is_stale
 	l.text.most = bytes + 16 * STR_MAX_BYTES;
 	l.deadline.ns = mono_now().ns + LOAD_BASE_NS + bytes * LOAD_NS_PER_BYTE;
 	sqlite3_progress_handler(l.db, PROGRESS_STEPS, is_late, &l);
-	rc = sqlite_check_identity(l.db, path, err);
+	rc = sqlite_check_identity(l.db, path, &version, err);
 	if (rc == 0) {
 		sqlite_confine(l.db);
-		rc = read_tables(&l, err);
+		rc = read_tables(&l, version, err);
 	}
 	sqlite_close_scoped(&l.db);
 	bytes = file_bytes(path, &after);
@@ -257,6 +299,8 @@ static int load_once(const char *path, struct recording *out, bool *out_is_stale
 		settle(&l);
 		rc = check_recording(&l.recording, err);
 	}
+	if (rc == 0)
+		rc = check_watch(&l.recording, l.has_watch, err);
 	if (rc != 0) {
 		name_file(path, err);
 		return rc;

@@ -245,7 +245,7 @@ static int check_schema(sqlite3 *db, const char *path, unsigned version, struct 
 	return compare_schema(db, ours, path, err);
 }
 
-int sqlite_check_identity(sqlite3 *db, const char *path, struct err *err)
+int sqlite_check_identity(sqlite3 *db, const char *path, unsigned *out_version, struct err *err)
 {
 	int64_t application = 0, version = 0;
 	int rc = sqlite_run(db, "BEGIN");
@@ -262,6 +262,7 @@ int sqlite_check_identity(sqlite3 *db, const char *path, struct err *err)
 		return too_new(err, db, path, version);
 	if (version < 1)
 		return foreign(err, path, "it has no schema version");
+	*out_version = (unsigned)version;
 	return check_schema(db, path, (unsigned)version, err);
 }
 
@@ -292,10 +293,11 @@ pid_t sqlite_label_pid(const char *path)
 {
 	SCOPED(sqlite_close_scoped) sqlite3 *db = NULL;
 	bool is_shared;
+	unsigned version;
 	int64_t pid = 0;
 
 	if (sqlite_open_hostile(path, &db, &is_shared, NULL) != 0 ||
-	    sqlite_check_identity(db, path, NULL) != 0)
+	    sqlite_check_identity(db, path, &version, NULL) != 0)
 		return 0;
 	sqlite_confine(db);
 	if (ask_number(db, "SELECT writer_pid FROM recording", &pid) != SQLITE_OK)

@@ -26,20 +26,35 @@ static int prepare(struct sqlite_writer *w, enum writer_stmt which, const char *
 				  NULL);
 }
 
+/* A row that is there is written over in its place. REPLACE does so by an id; where the key is an index beside a rowid it
+ * would leave a hole and put the row at the end. */
+static void put_in_place(char *sql, size_t size, const struct table *t)
+{
+	size_t used = strlen(sql);
+
+	used += (size_t)snprintf(sql + used, size - used, " ON CONFLICT DO UPDATE SET ");
+	for (size_t i = 0; i < t->field_count && used < size; i++)
+		used += (size_t)snprintf(sql + used, size - used, "%s%s=excluded.%s",
+					 i > 0 ? "," : "", t->fields[i].name, t->fields[i].name);
+}
+
 /* The label is the only row of its table: rowid 1. */
 static int prepare_put(struct sqlite_writer *w, enum writer_stmt which, const struct table *t)
 {
 	char names[SQL_BYTES / 2], sql[SQL_BYTES];
-	bool is_label = t == &table_recording;
+	bool is_label = t == &table_recording, has_index = t == &table_window;
 	size_t used;
 
 	if (rows_names(t, names, sizeof(names)) != 0)
 		return SQLITE_TOOBIG;
-	used = (size_t)snprintf(sql, sizeof(sql), "INSERT OR REPLACE INTO %s (%s%s) VALUES (",
-				t->name, names, is_label ? ", rowid" : "");
+	used = (size_t)snprintf(sql, sizeof(sql), "INSERT %sINTO %s (%s%s) VALUES (",
+				has_index ? "" : "OR REPLACE ", t->name, names,
+				is_label ? ", rowid" : "");
 	for (size_t i = 0; i < t->field_count && used + 8 < sizeof(sql); i++)
 		used += (size_t)snprintf(sql + used, sizeof(sql) - used, "%s?", i > 0 ? "," : "");
 	snprintf(sql + used, sizeof(sql) - used, "%s)", is_label ? ",1" : "");
+	if (has_index)
+		put_in_place(sql, sizeof(sql), t);
 	return prepare(w, which, sql);
 }
 
@@ -49,9 +64,12 @@ int sqlite_prepare_writer(struct sqlite_writer *w, struct err *err)
 		enum writer_stmt which;
 		const struct table *table;
 	} puts[] = {
-		{ PUT_LABEL, &table_recording }, { PUT_NODE, &table_node },
-		{ PUT_FRAME, &table_frame },	 { PUT_SLOT, &table_slot },
-		{ PUT_CONTEXT, &table_context }, { PUT_LEDGER, &table_ledger },
+		{ PUT_LABEL, &table_recording },     { PUT_NODE, &table_node },
+		{ PUT_FRAME, &table_frame },	     { PUT_SLOT, &table_slot },
+		{ PUT_CONTEXT, &table_context },     { PUT_LEDGER, &table_ledger },
+		{ PUT_WATCH, &table_watch },	     { PUT_WATCHED, &table_watched },
+		{ PUT_WINDOW, &table_window },	     { PUT_SLOW_FRAME, &table_slow_frame },
+		{ PUT_SLOW_PART, &table_slow_part },
 	};
 	/* Changes without a task are those of the task that is the whole run: 1. */
 	static const struct {
@@ -63,6 +81,9 @@ int sqlite_prepare_writer(struct sqlite_writer *w, struct err *err)
 		{ DROP_CONTEXT, "DELETE FROM context WHERE task = 1 AND id = ?" },
 		{ CUT_SLOTS, "DELETE FROM slot WHERE task = 1 AND id >= ?" },
 		{ CUT_LEDGER, "DELETE FROM ledger WHERE id >= ?" },
+		{ DROP_SLOW_FRAME, "DELETE FROM slow_frame WHERE id = ?" },
+		{ DROP_SLOW_PARTS, "DELETE FROM slow_part WHERE slow = ?" },
+		{ CLEAR_WINDOWS, "DELETE FROM window" },
 		{ BEGIN, "BEGIN IMMEDIATE" },
 		{ COMMIT, "COMMIT" },
 		{ ROLLBACK, "ROLLBACK" },
@@ -137,17 +158,20 @@ static int put(struct sqlite_writer *w, const struct batch_of_rows *b, struct er
 	return rc;
 }
 
-static int put_changes(struct sqlite_writer *w, const struct label *label, const struct changes *c,
-		       struct err *err)
+/* Slow frames that went, with their parts; and the parts of those that take over an id. */
+static int drop_slow(struct sqlite_writer *w, const struct changes *c)
 {
-	const struct batch_of_rows all[] = {
-		{ PUT_FRAME, &table_frame, c->frames, c->frame_count },
-		{ PUT_NODE, &table_node, c->nodes, c->node_count },
-		{ PUT_SLOT, &table_slot, c->slots, c->slot_count },
-		{ PUT_CONTEXT, &table_context, c->contexts, c->context_count },
-		{ PUT_LEDGER, &table_ledger, c->ledger, c->ledger_count },
-		{ PUT_LABEL, &table_recording, label, 1 },
-	};
+	int rc = drop(w, DROP_SLOW_FRAME, c->gone_slow, c->gone_slow_count);
+
+	if (rc == SQLITE_OK)
+		rc = drop(w, DROP_SLOW_PARTS, c->gone_slow, c->gone_slow_count);
+	for (uint32_t i = 0; i < c->slow_count && rc == SQLITE_OK; i++)
+		rc = drop(w, DROP_SLOW_PARTS, &c->slow[i].id, 1);
+	return rc;
+}
+
+static int drop_all(struct sqlite_writer *w, const struct changes *c)
+{
 	int rc = cut(w, CUT_SLOTS, c->slots_from);
 
 	if (rc == SQLITE_OK)
@@ -158,6 +182,31 @@ static int put_changes(struct sqlite_writer *w, const struct label *label, const
 		rc = drop(w, DROP_NODE, c->gone_nodes, c->gone_node_count);
 	if (rc == SQLITE_OK)
 		rc = drop(w, DROP_FRAME, c->gone_frames, c->gone_frame_count);
+	if (rc == SQLITE_OK)
+		rc = drop_slow(w, c);
+	if (rc == SQLITE_OK && c->windows_merged)
+		rc = run(w->stmts[CLEAR_WINDOWS]);
+	return rc;
+}
+
+static int put_changes(struct sqlite_writer *w, const struct label *label, const struct changes *c,
+		       struct err *err)
+{
+	const struct batch_of_rows all[] = {
+		{ PUT_FRAME, &table_frame, c->frames, c->frame_count },
+		{ PUT_NODE, &table_node, c->nodes, c->node_count },
+		{ PUT_SLOT, &table_slot, c->slots, c->slot_count },
+		{ PUT_CONTEXT, &table_context, c->contexts, c->context_count },
+		{ PUT_LEDGER, &table_ledger, c->ledger, c->ledger_count },
+		{ PUT_WATCH, &table_watch, c->watch, c->watch_count },
+		{ PUT_WATCHED, &table_watched, c->watched, c->watched_count },
+		{ PUT_WINDOW, &table_window, c->windows, c->window_count },
+		{ PUT_SLOW_FRAME, &table_slow_frame, c->slow, c->slow_count },
+		{ PUT_SLOW_PART, &table_slow_part, c->slow_parts, c->slow_part_count },
+		{ PUT_LABEL, &table_recording, label, 1 },
+	};
+	int rc = drop_all(w, c);
+
 	for (size_t i = 0; i < ARRAY_LEN(all) && rc == SQLITE_OK; i++)
 		rc = put(w, &all[i], err);
 	return rc;

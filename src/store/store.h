@@ -48,6 +48,9 @@ struct store_ops {
 	/* The largest limits of a profile that fit into `bytes` with `slots` slots. -ENOSPC: they do not fit; the
 	 * message has the largest number of slots that does. */
 	int (*fit)(uint64_t bytes, uint32_t slots, struct profile_limits *out, struct err *err);
+	/* The same for a watch: what watchlist_settings.room_bytes may be, so that `bytes` hold for ever. -ENOSPC: under the
+	 * smallest size for a watch, 1 MB. */
+	int (*fit_watch)(uint64_t bytes, uint64_t *out_room_bytes, struct err *err);
 };
 
 extern const struct store_ops store_sqlite;

@@ -8,7 +8,7 @@ utf8=$(locale -a 2>/dev/null | grep -i -m 1 -e '^C\.utf-\{0,1\}8$' -e '\.utf-\{0
 
 # same FILE: the last run says what the file does. How large an almost empty database is, is not ours to say.
 same() {
-	sed 's/[0-9][0-9] KB of/NN KB of/' <out >seen && diff -u "$1" seen
+	sed 's/\(size  *\)[0-9.]*\( KB\)* of/\1NN KB of/' <out >seen && diff -u "$1" seen
 }
 
 # as KIND: expected/report_KIND.txt is what the terminal shows of it

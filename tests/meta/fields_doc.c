@@ -13,7 +13,7 @@ static const char *unit_of(const struct field *f)
 		const char *suffix, *unit;
 	} units[] = {
 		{ "_wall_ns", "ns since 1970" }, { "_ns", "ns" },	   { "_ps", "ps" },
-		{ "_bytes", "bytes" },		 { "_ppm", "millionths" },
+		{ "_bytes", "bytes" },		 { "_ppm", "millionths" }, { "_ns2", "ns squared" },
 	};
 	size_t len = strlen(f->name);
 
@@ -34,7 +34,10 @@ static const char *type_of(const struct field *f)
 	case FIELD_STR:
 		return "TEXT or BLOB";
 	case FIELD_BATCHES:
+	case FIELD_STEPS:
 		return "BLOB";
+	case FIELD_F64:
+		return "REAL";
 	case FIELD_U64:
 	case FIELD_I64:
 	case FIELD_BOOL:

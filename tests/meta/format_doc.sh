@@ -42,11 +42,11 @@ self_test() {
 	must_fail "$1" "a page that is not there" "$2"
 	must_fail "$1" "a store without a schema" "$2"
 	echo 'PRAGMA application_id = 1952543333; -- "tare"' >"$place/tree/src/store/schema/001_x.sql"
-	echo 'PRAGMA user_version = 1;' >>"$place/tree/src/store/schema/001_x.sql"
+	echo 'PRAGMA user_version = 2;' >>"$place/tree/src/store/schema/001_x.sql"
 	check "$1" "$place/tree"
 	sed -i 's/^| `kept` .*//' "$place/tree/docs/format.md"
 	must_fail "$1" "a column that is not described" "$2"
-	echo 'PRAGMA user_version = 2;' >>"$place/tree/src/store/schema/001_x.sql"
+	echo 'PRAGMA user_version = 3;' >>"$place/tree/src/store/schema/001_x.sql"
 	must_fail "$1" "another version in the store" "$2"
 }
 

@@ -21,8 +21,11 @@ static size_t width(enum field_type type)
 		return sizeof(struct str);
 	case FIELD_BATCHES:
 		return sizeof(uint64_t[BATCH_COUNT]);
+	case FIELD_STEPS:
+		return sizeof(struct histogram);
 	case FIELD_U64:
 	case FIELD_I64:
+	case FIELD_F64:
 		break;
 	}
 	return sizeof(uint64_t);
@@ -72,7 +75,7 @@ static void every_member_of_a_row_is_a_column(void **state)
 
 static void keys_come_first_and_only_the_label_has_none(void **state)
 {
-	static const size_t keys[] = { 0, 1, 1, 2, 2, 1 };
+	static const size_t keys[] = { 0, 1, 1, 2, 2, 1, 1, 1, 2, 1, 2 };
 
 	(void)state;
 	assert_int_equal(table_count, ARRAY_LEN(keys));
@@ -128,6 +131,8 @@ static void a_column_has_the_type_of_its_member(void **state)
 		{ &table_recording, "weight_ns", FIELD_U64 },
 		{ &table_node, "parent", FIELD_U32 },
 		{ &table_context, "batch_ns", FIELD_BATCHES },
+		{ &table_window, "variance_1_ns", FIELD_F64 },
+		{ &table_window, "histogram", FIELD_STEPS },
 	};
 
 	(void)state;

@@ -133,7 +133,7 @@ static void a_newer_schema_says_which_tare_it_needs(void **state)
 	const char *path = place_file(&place, "x.tare");
 
 	(void)state;
-	make_changed(path, "PRAGMA user_version = 2; UPDATE recording SET tare_version = '7.3.1'");
+	make_changed(path, "PRAGMA user_version = 3; UPDATE recording SET tare_version = '7.3.1'");
 	refused(path, -ENOTSUP, "needs tare >= 7.3.1");
 	make_changed(path, "PRAGMA user_version = 9; DROP TABLE recording");
 	refused(path, -ENOTSUP, "needs a newer tare");
