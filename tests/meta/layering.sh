@@ -19,7 +19,11 @@ cli    core sense fleet store format serve bpf cli
 # Plain structs and arithmetic that two rooms share: a room, and the one header of another that it may include.
 shared='lib core/bucket.h
 lib core/gap.h
-sense lib/mapping.h'
+sense lib/mapping.h
+bpf core/bucket.h
+bpf core/gap.h
+sense bpf/watch.h
+sense bpf/watch.skel.h'
 # Of these, core may include: C17 without <locale.h>, <signal.h>, <threads.h>, <time.h>.
 pure_headers='assert complex ctype errno fenv float inttypes iso646 limits math setjmp stdalign stdarg stdatomic
 stdbool stddef stdint stdio stdlib stdnoreturn string tgmath uchar wchar wctype'

@@ -1,0 +1,30 @@
+/* probes_absent.c - watch_source_probes of a build without BPF: says so. */
+#include <errno.h>
+
+#include "sense/probes.h"
+
+static int probes_open(const struct watch_source_settings *settings, struct watch_source **out,
+		       struct err *err)
+{
+	(void)settings;
+	(void)out;
+	err_set(err, -ENOTSUP, "cannot use probes: this tare was built without BPF");
+	err_works(err, "programs that link libtare can be watched, and `tare record` samples any");
+	return err_mend(err, "build it on x86-64 with clang, bpftool and libbpf 1.0 or later");
+}
+
+int probes_open_empty(const struct watch_source_settings *settings, struct watch_source **out,
+		      struct err *err)
+{
+	return probes_open(settings, out, err);
+}
+
+struct watch_costs probes_assumed_costs(struct watch_source *s, enum place_first first)
+{
+	(void)s;
+	(void)first;
+	return (struct watch_costs){ 0 };
+}
+
+/* Nothing can be opened, so nothing else is ever called. */
+const struct watch_source_ops watch_source_probes = { .name = "probes", .open = probes_open };

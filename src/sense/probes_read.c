@@ -1,0 +1,226 @@
+/* probes_read.c - makes windows of what the programs count: the difference of two readings of memory, no system call. A
+ * reading that a change was under way in is not used: what it had more comes with the next window. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sense/probes_parts.h"
+
+#define TRIES 64
+
+static uint64_t peek_word(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static const struct watch_counter *counter_at(const struct watch_source *s, uint32_t cpu,
+					      uint32_t point)
+{
+	return &s->counters[(size_t)cpu * s->point_count + point];
+}
+
+/* Copies a counter between two changes. False: there was always one under way. */
+static bool read_counter(const struct watch_counter *from, struct watch_counter *out)
+{
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t done = peek_word(&from->done);
+		bool is_whole = peek_word(&from->begun) == done;
+
+		for (size_t word = 0; word < sizeof(*out) / sizeof(uint64_t); word++)
+			((uint64_t *)out)[word] = peek_word((const uint64_t *)from + word);
+		if (is_whole && peek_word(&from->begun) == done)
+			return true;
+	}
+	return false;
+}
+
+void probes_read_begun(const struct watch_source *s, uint32_t point, uint64_t *out_calls,
+		       uint64_t *out_timed)
+{
+	uint64_t calls = 0, timed = 0;
+
+	for (uint32_t cpu = 0; cpu < s->cpu_count; cpu++) {
+		calls += peek_word(&counter_at(s, cpu, point)->calls);
+		timed += peek_word(&counter_at(s, cpu, point)->started);
+	}
+	*out_calls = calls;
+	*out_timed = timed;
+}
+
+uint64_t probes_read_open(const struct watch_source *s, uint32_t point)
+{
+	uint64_t started = 0, ended = s->points[point].given_up;
+
+	for (uint32_t cpu = 0; cpu < s->cpu_count; cpu++) {
+		const struct watch_counter *c = counter_at(s, cpu, point);
+
+		ended += peek_word(&c->firsts) + peek_word(&c->others) + peek_word(&c->abandoned) +
+			 peek_word(&c->backwards);
+		started += peek_word(&c->started);
+	}
+	return started > ended ? started - ended : 0;
+}
+
+/* ---- a window ---- */
+
+/* Adds one CPU's counter. Calls that go on do not count yet: they do where they end, so that no window has more timed
+ * calls than calls. */
+static void sum_add(struct probes_sum *sum, const struct watch_counter *c)
+{
+	uint64_t ended = c->firsts + c->others + c->abandoned + c->backwards;
+
+	sum->calls += c->calls - c->started + ended;
+	sum->firsts += c->firsts;
+	sum->first_ns += c->first_ns;
+	sum->first_nested_ns += c->first_nested_ns;
+	sum->others += c->others;
+	sum->weights += c->weights;
+	sum->weights_squared += c->weights_squared;
+	sum->weighted_ns += c->weighted_ns;
+	sum->nested_ns += c->nested_ns;
+	sum->squares.low += c->squares_low;
+	sum->squares.high += c->squares_high;
+	sum->probe_ns += c->probe_ns;
+	sum->abandoned += c->abandoned;
+	sum->backwards += c->backwards;
+	sum->clamped += c->clamped;
+}
+
+static struct probes_sum sum_less(const struct probes_sum *now, const struct probes_sum *before)
+{
+	const uint64_t *a = (const uint64_t *)now, *b = (const uint64_t *)before;
+	struct probes_sum less;
+	uint64_t *out = (uint64_t *)&less;
+
+	_Static_assert(sizeof(less) % sizeof(uint64_t) == 0, "words only");
+	for (size_t i = 0; i < sizeof(less) / sizeof(uint64_t); i++)
+		out[i] = a[i] - b[i];
+	return less;
+}
+
+/* Keeps the newest whole reading of every CPU's counter, and adds them up. */
+static void read_point(struct watch_source *s, uint32_t point, uint64_t window)
+{
+	struct probes_point *p = &s->points[point];
+	struct probes_sum sum = { .calls = p->given_up, .abandoned = p->given_up };
+
+	p->interval = (uint32_t)s->orders[point].interval;
+	p->max_ns = 0;
+	for (uint32_t cpu = 0; cpu < s->cpu_count; cpu++) {
+		struct watch_counter *held = &s->held[(size_t)cpu * s->point_count + point];
+		struct watch_counter now;
+
+		if (read_counter(counter_at(s, cpu, point), &now))
+			*held = now;
+		else
+			s->torn++;
+		sum_add(&sum, held);
+		if (held->window == window && held->weight > p->interval)
+			p->interval = held->weight;
+		if (held->max_window[window & 1] == window && held->max_ns[window & 1] > p->max_ns)
+			p->max_ns = held->max_ns[window & 1];
+	}
+	p->window = sum_less(&sum, &p->last);
+	p->last = sum;
+}
+
+/* What the histogram gained. It is as large as a point's timed calls are many, so it is not touched before the first. */
+static int read_steps(struct watch_source *s, uint32_t point)
+{
+	struct probes_point *p = &s->points[point];
+	const uint64_t *from = s->histograms[point].weight;
+
+	if (p->window.firsts + p->window.others == 0 && p->steps == NULL)
+		return 0;
+	if (p->steps == NULL) {
+		p->histogram = calloc(2 * (size_t)BUCKET_COUNT, sizeof(*p->histogram));
+		if (p->histogram == NULL)
+			return -ENOMEM;
+		p->steps = p->histogram + BUCKET_COUNT;
+	}
+	for (uint32_t i = 0; i < BUCKET_COUNT; i++) {
+		uint64_t now = peek_word(&from[i]);
+
+		p->steps[i] = now - p->histogram[i];
+		p->histogram[i] = now;
+	}
+	return 0;
+}
+
+/* The next window's first calls and budgets count from here. */
+static void begin_window(struct watch_source *s, uint32_t point)
+{
+	struct watch_point *order = &s->orders[point];
+	struct probes_point *p = &s->points[point];
+
+	__atomic_store_n(&order->firsts_base, peek_word(&order->firsts), __ATOMIC_RELEASE);
+	__atomic_store_n(&order->timed_base, peek_word(&order->timed), __ATOMIC_RELEASE);
+	probes_read_begun(s, point, &p->peek_calls, &p->peek_timed);
+}
+
+int probes_read_window(struct watch_source *s)
+{
+	uint64_t window = s->control->window;
+	int status = 0;
+
+	for (uint32_t i = 0; i < s->point_count; i++)
+		begin_window(s, i);
+	__atomic_store_n(&s->control->window, window + 1, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < s->point_count; i++) {
+		read_point(s, i, window);
+		if (read_steps(s, i) < 0)
+			status = -ENOMEM;
+	}
+	return status;
+}
+
+/* ---- as core counts it ---- */
+
+/* Own time: what watched calls directly inside leave. They are a sample, and may be estimated as more than the whole. */
+static uint64_t own_ns(uint64_t ns, uint64_t nested_ns, uint64_t *clamped)
+{
+	int64_t own = (int64_t)(ns - nested_ns);
+
+	if (own < 0)
+		(*clamped)++;
+	if (own < 0)
+		return 0;
+	return (uint64_t)own > ns ? ns : (uint64_t)own;
+}
+
+int probes_seen(struct watch_source *s, uint32_t point, uint64_t span_ns, struct calls_seen *out,
+		struct histogram *histogram, struct watchlist_losses *losses)
+{
+	const struct probes_point *p = &s->points[point];
+	const struct probes_sum *w = &p->window;
+	uint64_t clamped = w->clamped;
+	struct calls_seen seen = {
+		.calls = w->calls,
+		.span_ns = span_ns,
+		.covered_ns = span_ns,
+		.firsts = w->firsts,
+		.first_ns = w->first_ns,
+		.first_own_ns = own_ns(w->first_ns, w->first_nested_ns, &clamped),
+		.others = w->others,
+		.weight = w->weights,
+		.weight_squared = w->weights_squared,
+		.weighted_ns = w->weighted_ns,
+		.weighted_own_ns = own_ns(w->weighted_ns, w->nested_ns, &clamped),
+		.squares = w->squares,
+		.probe_ns = w->probe_ns,
+		.max_ns = p->max_ns,
+		.interval = p->interval,
+	};
+
+	for (uint32_t i = 0; p->steps != NULL && i < BUCKET_COUNT; i++) {
+		int status = histogram_add(histogram, i, p->steps[i]);
+
+		if (status < 0)
+			return status;
+	}
+	*out = seen;
+	*losses = (struct watchlist_losses){ .abandoned = w->abandoned,
+					     .backwards = w->backwards,
+					     .clamped = clamped };
+	return 0;
+}
