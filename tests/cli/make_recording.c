@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "cli/make_watch.h"
 #include "core/scoped.h"
 #include "core/units.h"
 #include "store/store.h"
@@ -138,43 +139,83 @@ static const struct {
 	{ "unfinished", make_unfinished }, { "empty", make_empty },	{ "quiet", make_quiet },
 };
 
-static int save(const struct build *b, const char *path, struct err *err)
+static const struct {
+	const char *kind;
+	void (*make)(struct build_watch *b);
+} watch_kinds[] = {
+	{ "colony", make_colony },
+	{ "probes", make_probes },
+	{ "watch_unfinished", make_watch_unfinished },
+	{ "watch_empty", make_watch_empty },
+	{ "watch_refused", make_watch_refused },
+	{ "watch_hostile", make_watch_hostile },
+};
+
+static int save(const struct recording *r, const char *path, struct err *err)
 {
-	const struct recording *r = &b->r;
 	const struct store_limits limits = { .bytes = 4 << 20 };
-	struct changes changes = CHANGES_EMPTY;
+	const struct changes changes = {
+		.nodes = r->nodes,
+		.frames = r->frames,
+		.slots = r->slots,
+		.contexts = r->contexts,
+		.ledger = r->ledger,
+		.watch = (struct watch_row *)&r->watch,
+		.watched = r->watched,
+		.windows = r->windows,
+		.slow = r->slow,
+		.slow_parts = r->slow_parts,
+		.node_count = r->node_count,
+		.frame_count = r->frame_count,
+		.slot_count = r->slot_count,
+		.context_count = r->context_count,
+		.ledger_count = r->ledger_count,
+		.watch_count = r->watched_count > 0,
+		.watched_count = r->watched_count,
+		.window_count = r->window_count,
+		.slow_count = r->slow_count,
+		.slow_part_count = r->slow_part_count,
+		.slots_from = NO_ID,
+		.ledger_from = NO_ID,
+	};
 	struct store_saved saved;
 	void *db;
 	int code = store_sqlite.create(path, &limits, &db, err);
 
 	if (code != 0)
 		return code;
-	changes.nodes = r->nodes;
-	changes.frames = r->frames;
-	changes.slots = r->slots;
-	changes.contexts = r->contexts;
-	changes.ledger = r->ledger;
-	changes.node_count = r->node_count;
-	changes.frame_count = r->frame_count;
-	changes.slot_count = r->slot_count;
-	changes.context_count = r->context_count;
-	changes.ledger_count = r->ledger_count;
 	code = store_sqlite.save(db, &r->label, &changes, &saved, err);
 	store_sqlite.close(db);
 	return code;
 }
 
-static int make(void (*fill)(struct build *b), const char *path)
+static int save_or_say(const struct recording *r, const char *path)
 {
-	SCOPED(build_free) struct build b;
 	struct err err = ERR_EMPTY;
 
-	build_begin(&b);
-	fill(&b);
-	if (save(&b, path, &err) == 0)
+	if (save(r, path, &err) == 0)
 		return 0;
 	fprintf(stderr, "make_recording: %s\n", err.msg);
 	return 2;
+}
+
+static int make(void (*fill)(struct build *b), const char *path)
+{
+	SCOPED(build_free) struct build b;
+
+	build_begin(&b);
+	fill(&b);
+	return save_or_say(&b.r, path);
+}
+
+static int make_of_watch(void (*fill)(struct build_watch *b), const char *path)
+{
+	SCOPED(build_watch_free) struct build_watch b;
+
+	build_watch_begin(&b);
+	fill(&b);
+	build_watch_sort(&b);
+	return save_or_say(&b.r, path);
 }
 
 int main(int argc, char **argv)
@@ -182,6 +223,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc == 3 && i < ARRAY_LEN(kinds); i++)
 		if (strcmp(argv[1], kinds[i].kind) == 0)
 			return make(kinds[i].make, argv[2]);
+	for (size_t i = 0; argc == 3 && i < ARRAY_LEN(watch_kinds); i++)
+		if (strcmp(argv[1], watch_kinds[i].kind) == 0)
+			return make_of_watch(watch_kinds[i].make, argv[2]);
 	fprintf(stderr, "usage: make_recording KIND FILE\n");
 	return 2;
 }
