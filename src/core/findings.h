@@ -6,7 +6,7 @@
 #include "core/analysis.h"
 #include "core/text.h"
 
-#define FINDINGS_MAX 16u
+#define FINDINGS_MAX 32u
 
 struct finding {
 	const char *id;	       /* for programs, never changes: "broken_stacks"; static */

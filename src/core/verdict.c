@@ -119,17 +119,22 @@ static void put_time_of_day(struct text *t, int64_t wall_ns)
 		text_put(t, date);
 }
 
+void unfinished_put(struct text *t, const struct label *label, const char *end)
+{
+	if (label->is_finished)
+		return;
+	text_put(t, "Unfinished, saved until ");
+	put_time_of_day(t, label->saved_wall_ns);
+	text_put(t, end);
+}
+
 void verdict_put(struct text *t, const struct recording *r, const struct analysis *a)
 {
 	const struct function *place = verdict_place(a);
 	bool is_coarse = a->kept < STATS_COARSE_BELOW;
 	size_t start = t->len;
 
-	if (!r->label.is_finished) {
-		text_put(t, "Unfinished, saved until ");
-		put_time_of_day(t, r->label.saved_wall_ns);
-		text_put(t, place != NULL && is_coarse ? ", " : ": ");
-	}
+	unfinished_put(t, &r->label, place != NULL && is_coarse ? ", " : ": ");
 	if (place == NULL) {
 		put_no_samples(t, &r->label);
 		return;

@@ -25,6 +25,9 @@ bool verdict_stands_out(const struct function *place);
  *   "No samples: it ran 4 ms, under one period" */
 void verdict_put(struct text *t, const struct recording *r, const struct analysis *a);
 
+/* Appends "Unfinished, saved until 03:11:40" and `end`; nothing for a finished one. */
+void unfinished_put(struct text *t, const struct label *label, const char *end);
+
 /* Appends "running", "waiting" or "runnable". */
 void state_put(struct text *t, enum state state);
 

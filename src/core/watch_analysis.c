@@ -213,7 +213,12 @@ static void sum_up(struct watch_analysis *a)
 		all.error = watch_together(all.error, a->rows[i].own_ns.error);
 		all.has_error &= a->rows[i].own_ns.has_error;
 	}
+	for (uint32_t i = 0; i < a->timed; i++)
+		if (a->rows[i].calls.is_below_floor)
+			a->all_at_most_of_run +=
+				a->rows[i].at_most_of_run - a->rows[i].share_of_run.value;
 	a->all_of_run = watch_part_of(all.value, all.error, (double)a->range_ns, all);
+	a->all_at_most_of_run += a->all_of_run.value + a->all_of_run.error;
 	a->all_is_at_least = a->called > a->timed;
 	for (uint32_t i = 0; i < a->count; i++)
 		if (a->rows[i].row->floor_ps > a->floor_ps)

@@ -63,6 +63,7 @@ struct watched_answer {
 	double slowed;	  /* share of the watched time that its probe took */
 	bool is_at_least; /* a_second: slowed is over WATCH_SLOWED_MOST, and it is not corrected */
 	double taken_off_ns; /* of probes inside its calls, over all calls: off total and own already */
+	double at_most_of_run; /* own time of the run with the floor left in it: what calls under the floor take at most */
 	bool cannot_rank; /* its place in the order cannot be told: what was taken off is as much as what is left, or so
 			   * much that its doubt reaches another row's own time */
 	struct estimate first_mean_ns, later_mean_ns; /* first calls of windows, and the others */
@@ -106,7 +107,8 @@ struct watch_analysis {
 	double frames_ns; /* their time */
 	struct slow_summary slow;
 	struct estimate all_of_run; /* own time of all functions together */
-	bool all_is_at_least;	    /* some were called, and their time is not known */
+	double all_at_most_of_run; /* upper end of that, with the floor left in rows whose mean is under it */
+	bool all_is_at_least; /* some were called, and their time is not known */
 	uint64_t spent_ns; /* what watching took over the whole run: own CPU and what was charged */
 	struct share
 		price; /* that, as a share of one CPU; the error comes from the ledger's windows, start-up aside;

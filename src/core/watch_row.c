@@ -199,6 +199,8 @@ void watch_judge_row(const struct watch_analysis *a, const struct watch_span *sp
 	if (pooled->weight > 0)
 		answer->taken_off_ns *= rest / (double)pooled->weight;
 	answer->rows = span->count;
+	if (a->range_ns > 0)
+		answer->at_most_of_run = calls_estimate(pooled, 0).own_ns / (double)a->range_ns;
 	judge_rate(watched_ns, answer);
 	judge_firsts(answer, span->floor_ns);
 	judge_intervals(span, answer);

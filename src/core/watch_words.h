@@ -14,6 +14,9 @@ void watch_put_share(struct text *t, struct estimate e);
 /* Appends "from 0.7 to 2.4 ms ± 0.3", both in one unit, with the digits that the error allows. */
 void watch_put_change(struct text *t, double from_ns, double to_ns, double error_ns);
 
+/* Appends "from 0.7 to 2.4 ms ± 0.3 at 19:36" for a step, else "... over the run". */
+void watch_put_growth(struct text *t, const struct recording *r, const struct growth *growth);
+
 /* Appends the name of a function, made harmless, without arguments, cut to WATCH_NAME_COLUMNS. */
 void watch_put_name(struct text *t, const struct watched_row *row);
 
