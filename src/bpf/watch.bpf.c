@@ -4,6 +4,7 @@
  * Programs may be preempted: what two tasks on one CPU can change is changed by atomic operations. Only a thread itself
  * changes its struct thread. */
 #include "bpf/watch_frame.bpf.h"
+#include "bpf/watch_home.bpf.h"
 #include "bpf/watch_maps.bpf.h"
 #include "bpf/watch_stack.bpf.h"
 
@@ -114,6 +115,11 @@ static __noinline int begin(struct hit *hit)
 
 	if (thread == NULL) {
 		add(&control.lost_places, 1);
+		return 0;
+	}
+	if (!is_home(thread, hit->sp)) {
+		if (is_timed(hit, &weight))
+			add(&control.lost_returns, 1);
 		return 0;
 	}
 	drop_gone(thread, hit->sp);
@@ -334,6 +340,7 @@ static __always_inline void forget(void)
 		return;
 	drop_under(thread, -1ull);
 	thread->frame_start_ns = 0;
+	thread->home_low = thread->home_high = 0;
 }
 
 SEC("raw_tp/sched_process_exit")

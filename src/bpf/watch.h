@@ -23,7 +23,7 @@ struct watch_control {
 	uint64_t spare[6];
 	uint64_t open;	       /* timed calls that have not ended; may be too high, never too low */
 	uint64_t lost_places;  /* threads for which there was no memory: their call was not timed */
-	uint64_t lost_returns; /* calls deeper than WATCH_DEPTH timed ones: not timed */
+	uint64_t lost_returns; /* not timed: deeper than WATCH_DEPTH timed calls, or not on their thread's own stack */
 	uint64_t lost_slow;    /* slow frames that found the ring full */
 	uint64_t spare_open[4];
 };

@@ -147,7 +147,8 @@ static __noinline int mark_frame(struct hit *hit)
 		add(&control.lost_places, 1);
 		return 0;
 	}
-	drop_gone(thread, hit->sp);
+	if (is_home(thread, hit->sp))
+		drop_gone(thread, hit->sp);
 	if (thread->frame_start_ns != 0 && now_ns >= thread->frame_start_ns)
 		end_frame(hit, thread, frame, now_ns);
 	for (uint32_t i = 0; i < point_count && i < WATCH_POINTS; i++)

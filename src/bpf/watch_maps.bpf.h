@@ -28,10 +28,18 @@ struct uprobes_state {
 	struct xol_area *xol_area;
 } __attribute__((preserve_access_index));
 struct mm_struct {
+	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
+} __attribute__((preserve_access_index));
+struct thread_struct {
+	unsigned long fsbase;
 } __attribute__((preserve_access_index));
 struct task_struct {
 	struct mm_struct *mm;
+	struct thread_struct thread;
+} __attribute__((preserve_access_index));
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
 } __attribute__((preserve_access_index));
 
 /* Fixed when the program is loaded, so that branches which are not taken cost nothing. */
@@ -89,6 +97,7 @@ struct thread {
 	uint64_t mark_sp;
 	uint64_t mark_link;
 	uint64_t frame_start_ns, frame_probe_ps, frame_number;
+	uint64_t home_low, home_high; /* its own stack, once it is known */
 	struct open_call open[WATCH_DEPTH];
 };
 

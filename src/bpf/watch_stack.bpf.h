@@ -3,6 +3,7 @@
 #ifndef TARE_BPF_WATCH_STACK_BPF_H
 #define TARE_BPF_WATCH_STACK_BPF_H
 
+#include "bpf/watch_home.bpf.h"
 #include "bpf/watch_maps.bpf.h"
 
 /* Where the kernel makes timed calls return to; 0: not known. */
@@ -112,7 +113,7 @@ static __noinline int pass(struct hit *hit)
 	struct thread *thread = thread_of(0);
 	struct open_call *open;
 
-	if (thread == NULL || thread->depth == 0)
+	if (thread == NULL || thread->depth == 0 || !is_home(thread, hit->sp))
 		return 0;
 	drop_gone(thread, hit->sp);
 	if (thread->depth == 0)
