@@ -10,6 +10,7 @@ struct range {
 	uint64_t low, high;
 };
 
+/* For bpf_find_vma(). */
 static long keep_range(struct task_struct *task __attribute__((unused)),
 		       struct vm_area_struct *area, struct range *range)
 {
@@ -18,6 +19,7 @@ static long keep_range(struct task_struct *task __attribute__((unused)),
 	return 0;
 }
 
+/* Lies `address` in it? */
 static __always_inline bool is_within(const struct range *range, uint64_t address)
 {
 	return address >= range->low && address < range->high;
