@@ -17,7 +17,7 @@
 #define RANK_LOCAL     64u
 #define RANK_WEAK      32u
 
-void names_close(struct names *n)
+void place_names_close(struct names *n)
 {
 	free(n->versions);
 	if (n->elf != NULL)
@@ -207,9 +207,9 @@ static void read_debug_file(struct names *n, int fd, struct str path)
 	}
 }
 
-int names_open(int fd, struct str path, struct names *out)
+int place_names_open(int fd, struct str path, struct names *out)
 {
-	SCOPED(names_close) struct names n = NAMES_EMPTY;
+	SCOPED(place_names_close) struct names n = NAMES_EMPTY;
 	int rc = elffile_check(fd);
 
 	if (rc < 0)

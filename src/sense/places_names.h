@@ -24,7 +24,7 @@ enum names_kind {
 };
 
 struct names_row {
-	struct str name;    /* without its version; borrowed until names_close() */
+	struct str name;    /* without its version; borrowed until place_names_close() */
 	struct str version; /* "GLIBC_2.14"; empty: none, or not read */
 	bool is_default;    /* "@@": what new programs are linked with */
 	enum names_kind kind;
@@ -59,10 +59,10 @@ struct names {
 
 /* Opens the file behind `fd` (borrowed; it must stay open). `path`: where it lies as we see it, for its debug file.
  * -ENOEXEC: no ELF file for x86-64; -EFBIG; -ENOMEM. A malformed table is left out. `out` is untouched on failure. */
-int names_open(int fd, struct str path, struct names *out);
+int place_names_open(int fd, struct str path, struct names *out);
 
 /* Accepts the empty value, and may run twice. */
-void names_close(struct names *n);
+void place_names_close(struct names *n);
 
 /* The next symbol; false: that was the last. Nameless ones are left out. */
 bool names_next(struct names *n, struct names_row *out);

@@ -36,7 +36,7 @@ struct file_search {
 
 static void file_search_free(struct file_search *f)
 {
-	names_close(&f->names);
+	place_names_close(&f->names);
 	free(f->window);
 	if (f->fd >= 0)
 		close(f->fd);
@@ -309,7 +309,7 @@ int search_file(struct search *s, uint32_t at)
 	if (!is_wanted || file->error != 0)
 		return 0;
 	f.fd = places_file_open(file);
-	rc = f.fd < 0 ? f.fd : names_open(f.fd, seen, &f.names);
+	rc = f.fd < 0 ? f.fd : place_names_open(f.fd, seen, &f.names);
 	if (rc == 0)
 		return search_names(&f);
 	file->error = rc;
