@@ -9,6 +9,7 @@
 #include "core/scoped.h"
 #include "core/units.h"
 #include "core/watch_parts.h"
+#include "core/watch_words.h"
 
 /* One reading of a recording. */
 struct reading {
@@ -194,7 +195,7 @@ static void find_frame(struct reading *d)
 	}
 	if (!a->has_frames)
 		return;
-	a->frames = (uint64_t)a->rows[a->frame].count.value;
+	a->frames = watch_whole(a->rows[a->frame].count.value);
 	if (d->is_whole && d->r->watch.frames > a->frames)
 		a->frames = d->r->watch.frames;
 	a->frames_ns = a->rows[a->frame].calls.total_ns;
@@ -237,6 +238,21 @@ static void weigh_price(const struct recording *r, struct watch_analysis *a)
 	a->price = analysis_price(r, a->spent_ns);
 }
 
+/* Finds each row's windows; the most that one has are room for all. */
+static int find_spans(struct reading *d)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < d->a->count; i++) {
+		d->a->rows[i].row = &d->r->watched[i];
+		d->a->rows[i].id = d->r->watched[i].id;
+		d->spans[i] = find_span(d, &d->r->watched[i]);
+		if (d->spans[i].count > most)
+			most = d->spans[i].count;
+	}
+	return watch_scratch_open(most, &d->scratch);
+}
+
 /* Pools each row's windows, and finds how long the range really was. */
 static int pool_rows(struct reading *d)
 {
@@ -244,13 +260,8 @@ static int pool_rows(struct reading *d)
 
 	for (uint32_t i = 0; i < a->count; i++) {
 		struct watched_answer *answer = &a->rows[i];
-		int status;
-
-		answer->row = &d->r->watched[i];
-		answer->id = answer->row->id;
-		d->spans[i] = find_span(d, answer->row);
-		status = watch_pool(d->spans[i].windows, d->spans[i].count, d->scratch,
-				    &answer->pooled);
+		int status = watch_pool(d->spans[i].windows, d->spans[i].count, d->scratch,
+					&answer->pooled);
 		if (status < 0)
 			return status;
 		if (answer->pooled.span_ns > a->range_ns)
@@ -275,8 +286,10 @@ static int judge_rows(struct reading *d)
 
 static int read_all(struct reading *d)
 {
-	int status = pool_rows(d);
+	int status = find_spans(d);
 
+	if (status == 0)
+		status = pool_rows(d);
 	if (status == 0)
 		status = judge_rows(d);
 	if (status < 0)
@@ -304,8 +317,6 @@ int watch_analysis_open(const struct recording *r, uint64_t from_ns, uint64_t to
 	d.place_of = calloc(room, sizeof(*d.place_of));
 	if (a.rows == NULL || d.spans == NULL || d.place_of == NULL)
 		status = -ENOMEM;
-	if (status == 0)
-		status = watch_scratch_open(r->window_count, &d.scratch);
 	if (status == 0) {
 		a.count = r->watched_count;
 		status = read_all(&d);

@@ -41,7 +41,7 @@ bool watch_rule_refused(const struct watch_facts *f, struct finding *out)
 	text_put(&out->evidence, " calls a second of it");
 	if (answer->counted_a_second > 0) {
 		text_put(&out->evidence, ". It has ");
-		measured_put_many(&out->evidence, (uint64_t)(answer->counted_a_second + 0.5));
+		measured_put_many(&out->evidence, watch_whole(answer->counted_a_second));
 	}
 	text_put(&out->evidence, ".");
 	text_put(&out->look_next, "Look next at a caller that is called less often, or at a higher "
@@ -54,7 +54,7 @@ static void put_rate_at_least(struct text *t, const struct watched_answer *answe
 	text_put(t, " Its probe takes ");
 	measured_put_share(t, answer->slowed, 0, true);
 	text_put(t, " of the time it covers, so it is called at least ");
-	measured_put_many(t, (uint64_t)(answer->a_second + 0.5));
+	measured_put_many(t, watch_whole(answer->a_second));
 	text_put(t, " times a second.");
 }
 

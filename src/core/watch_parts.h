@@ -18,7 +18,7 @@ struct watch_scratch {
 	uint32_t *places;		   /* owned: which windows those are */
 };
 
-/* As many windows as a row may have. -ENOMEM; NULL is never returned on success. */
+/* `windows`: the most that one row has. -ENOMEM. */
 int watch_scratch_open(uint32_t windows, struct watch_scratch **out);
 
 /* Accepts NULL. */

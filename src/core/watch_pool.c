@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/watchlist.h"
+
 const struct window_row *watch_windows(const struct recording *r, uint32_t id, uint32_t *out_count)
 {
 	uint32_t from = 0, to = r->window_count, end;
@@ -80,36 +82,14 @@ static int dense_take(struct watch_dense *d, struct histogram *out)
 	return status;
 }
 
-/* All but the histogram. */
-static struct calls_row sums_of(const struct window_row *w)
-{
-	return (struct calls_row){
-		.calls = w->calls,
-		.never_timed = w->never_timed,
-		.span_ns = w->span_ns,
-		.covered_ns = w->covered_ns,
-		.firsts = w->firsts,
-		.first_ns = w->first_ns,
-		.first_own_ns = w->first_own_ns,
-		.others = w->others,
-		.weight = w->weight,
-		.weight_squared = w->weight_squared,
-		.weighted_ns = w->weighted_ns,
-		.weighted_own_ns = w->weighted_own_ns,
-		.probe_ns = w->probe_ns,
-		.variance = { w->variance_0, w->variance_1_ns, w->variance_2_ns2 },
-		.max_ns = w->max_ns,
-		.interval = w->interval,
-	};
-}
-
 int watch_pool(const struct window_row *windows, uint32_t count, struct watch_scratch *scratch,
 	       struct calls_row *out)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		struct calls_row sums = sums_of(&windows[i]);
+		struct calls_row row = watchlist_calls_row(&windows[i]);
 
-		(void)calls_pool(out, &sums); /* no histogram: cannot fail */
+		row.histogram = HISTOGRAM_EMPTY; /* borrowed; so calls_pool() cannot fail */
+		(void)calls_pool(out, &row);
 		dense_add(&scratch->dense, &windows[i].histogram);
 	}
 	return dense_take(&scratch->dense, &out->histogram);

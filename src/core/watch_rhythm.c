@@ -82,6 +82,16 @@ static struct tried try_distance(const uint64_t *gaps, uint32_t count, uint64_t 
 	return tried;
 }
 
+/* Is `tried` a better answer? A longer distance that as many gaps fit is; else what chance explains less. */
+static bool is_better(const struct tried *tried, const struct tried *best)
+{
+	if (tried->hits >= best->hits && tried->every > best->every)
+		return true;
+	if (best->hits >= tried->hits && best->every > tried->every)
+		return false;
+	return tried->log_chance < best->log_chance;
+}
+
 static struct tried find_distance(const uint64_t *gaps, uint32_t count, uint32_t *out_tries)
 {
 	struct tried best = { .every = 0 };
@@ -94,12 +104,11 @@ static struct tried find_distance(const uint64_t *gaps, uint32_t count, uint32_t
 		for (uint64_t divisor = 1; divisor <= MOST_DIVISOR; divisor++) {
 			if (gaps[i] % divisor != 0 || gaps[i] / divisor < 2)
 				continue;
-			tries++;
 
 			struct tried tried = try_distance(gaps, count, gaps[i] / divisor);
 
-			if (tried.log_chance < best.log_chance ||
-			    (tried.log_chance <= best.log_chance && tried.every > best.every))
+			tries++;
+			if (is_better(&tried, &best))
 				best = tried;
 		}
 	}

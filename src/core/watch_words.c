@@ -9,6 +9,13 @@
 
 #define DASH "\xe2\x80\x94"
 
+uint64_t watch_whole(double value)
+{
+	if (!(value > 0))
+		return 0;
+	return value < 1e19 ? (uint64_t)(value + 0.5) : UINT64_MAX;
+}
+
 void watch_put_share(struct text *t, struct estimate e)
 {
 	if (e.is_known)

@@ -8,6 +8,9 @@
 
 #define WATCH_NAME_COLUMNS 60u
 
+/* The nearest whole number; what is no number, or under 0, is 0, and what has no room the largest there is. */
+uint64_t watch_whole(double value);
+
 /* Appends a share: as measured_put_share(), and "— not measured" when it is not known. */
 void watch_put_share(struct text *t, struct estimate e);
 

@@ -11,6 +11,7 @@
 #include "core/calls.h"
 #include "core/pace.h"
 #include "core/units.h"
+#include "core/watchlist.h"
 
 void build_watch_begin(struct build_watch *b)
 {
@@ -167,29 +168,8 @@ struct window_row *build_calls(struct build_watch *b, uint32_t id, uint32_t at,
 	calls_close(&calls);
 	count_it(b, &r->watched[id], &seen);
 	r->windows = more(r->windows, r->window_count, &b->window_room, sizeof(*r->windows));
-	r->windows[r->window_count] = (struct window_row){
-		.watched = id,
-		.at = at,
-		.calls = row.calls,
-		.never_timed = row.never_timed,
-		.span_ns = row.span_ns,
-		.covered_ns = row.covered_ns,
-		.firsts = row.firsts,
-		.first_ns = row.first_ns,
-		.first_own_ns = row.first_own_ns,
-		.others = row.others,
-		.weight = row.weight,
-		.weight_squared = row.weight_squared,
-		.weighted_ns = row.weighted_ns,
-		.weighted_own_ns = row.weighted_own_ns,
-		.probe_ns = row.probe_ns,
-		.variance_0 = row.variance[0],
-		.variance_1_ns = row.variance[1],
-		.variance_2_ns2 = row.variance[2],
-		.max_ns = row.max_ns,
-		.interval = row.interval,
-		.histogram = row.histogram,
-	};
+	r->windows[r->window_count] = watchlist_window_row(id, &row);
+	r->windows[r->window_count].at = at;
 	return &r->windows[r->window_count++];
 }
 

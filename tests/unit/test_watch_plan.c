@@ -196,7 +196,8 @@ static void all_together_stay_under_twice_the_price_in_their_first_window(void *
 	for (int i = 0; i < 4; i++)
 		sim_add(&s, &nop5, 9000, true); /* each alone is inside */
 	assert_true(window(&s) <= 2 * PRICE_PS);
-	print_message("%u detached, spent %.2f\n", (unsigned)s.detaches, (double)s.spent_ps / PRICE_PS);
+	print_message("%u detached, spent %.2f\n", (unsigned)s.detaches,
+		      (double)s.spent_ps / PRICE_PS);
 	assert_true(s.detaches > 0 && s.detaches < 4);
 }
 

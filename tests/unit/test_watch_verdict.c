@@ -93,6 +93,5 @@ int main(void)
 		cmocka_unit_test(without_frames_the_largest_share_of_the_run_is_said),
 	};
 
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
