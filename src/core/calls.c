@@ -171,7 +171,8 @@ int calls_add(struct calls *calls, uint64_t window, const struct calls_seen *see
 {
 	struct calls_row row = row_of(seen);
 
-	if (!is_sound(seen))
+	row.histogram = *histogram; /* borrowed: only read */
+	if (!is_sound(seen) || !calls_row_is_sound(&row))
 		return -EINVAL;
 	while (window / calls->windows_in_row >= calls->most) {
 		int status = calls_halve(calls);
@@ -187,7 +188,6 @@ int calls_add(struct calls *calls, uint64_t window, const struct calls_seen *see
 		return -EINVAL;
 	if (seen->calls == 0 && seen->covered_ns == seen->span_ns)
 		return 0;
-	row.histogram = *histogram; /* borrowed: only read */
 	if (calls->count > 0 && last_at == row.at)
 		return calls_pool(&calls->rows[calls->count - 1], &row);
 

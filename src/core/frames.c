@@ -11,7 +11,7 @@ int frames_open(struct frames *frames, uint64_t slow_ns, uint64_t seed)
 
 	if (kept == NULL)
 		return -ENOMEM;
-	*frames = (struct frames){ .slow_ns = slow_ns, .kept = kept };
+	*frames = (struct frames){ .slow_ns = slow_ns, .kept = kept, .most = FRAMES_MOST_KEPT };
 	rng_seed(&frames->rng, seed);
 	return 0;
 }
@@ -66,37 +66,55 @@ struct frames_frame frames_make(uint64_t start_ns, uint64_t duration_ns, const u
 	return frame;
 }
 
-/* A slow frame that is not among the worst: every one of them is kept with the same chance. */
-static void offer(struct frames *frames, const struct frames_frame *frame)
+#define NO_PLACE UINT32_MAX
+
+/* A slow frame that is not among the worst: every one of them is kept with the same chance. Returns the place that it or
+ * another one left; NO_PLACE: none did. */
+static uint32_t offer(struct frames *frames, const struct frames_frame *frame)
 {
-	const uint32_t room = FRAMES_MOST_KEPT - FRAMES_WORST;
+	const uint32_t room = frames->most - FRAMES_WORST;
 	uint64_t at = frames->sample_count;
+	struct frames_frame *sample = frames->kept + FRAMES_WORST;
 
 	frames->offered++;
-	if (frames->sample_count < room)
-		frames->sample_count++;
-	else
-		at = rng_below(&frames->rng, frames->offered);
-	if (at < room)
-		frames->kept[FRAMES_WORST + at] = *frame;
+	if (frames->sample_count < room) {
+		sample[frames->sample_count++] = *frame;
+		return NO_PLACE;
+	}
+	at = rng_below(&frames->rng, frames->offered);
+	if (at >= room)
+		return frame->place;
+
+	uint32_t left = sample[at].place;
+
+	sample[at] = *frame;
+	if (frame->place == NO_PLACE)
+		sample[at].place = left;
+	return left;
 }
 
 static void keep_slow(struct frames *frames, const struct frames_frame *frame)
 {
-	uint32_t at = frames->worst_count;
+	uint32_t at = frames->worst_count, kept = at + frames->sample_count;
+	struct frames_frame fresh = *frame;
 
+	fresh.place = kept < frames->most ? kept : NO_PLACE;
 	if (at == FRAMES_WORST) {
 		if (frame->duration_ns <= frames->kept[at - 1].duration_ns) {
-			offer(frames, frame);
+			(void)offer(frames, &fresh);
 			return;
 		}
-		offer(frames, &frames->kept[--at]);
+
+		uint32_t left = offer(frames, &frames->kept[--at]);
+
+		if (fresh.place == NO_PLACE)
+			fresh.place = left;
 	} else {
 		frames->worst_count++;
 	}
 	for (; at > 0 && frames->kept[at - 1].duration_ns < frame->duration_ns; at--)
 		frames->kept[at] = frames->kept[at - 1];
-	frames->kept[at] = *frame;
+	frames->kept[at] = fresh;
 }
 
 int frames_add(struct frames *frames, const struct frames_frame *frame)

@@ -29,6 +29,11 @@ struct frames_frame {
 	uint64_t rest_ns;  /* further watched functions */
 	uint64_t other_ns; /* what is not watched */
 	bool is_scaled; /* estimated parts were more than the frame, and were scaled down to it */
+	/* Whoever has them may fill them; frames_add() keeps them. */
+	uint32_t tid;
+	uint64_t number; /* of its thread's frames */
+	/* Given by frames_add() to a frame that is kept: 0 … most - 1, its own while it is; then another's. */
+	uint32_t place;
 };
 
 /* All frames of a target. */
@@ -41,6 +46,8 @@ struct frames {
 		kept; /* owned: the worst, longest first, then a uniform sample of the other slow ones */
 	uint32_t worst_count, sample_count;
 	uint64_t offered; /* slow frames that are not among the worst */
+	uint32_t
+		most; /* to be kept: FRAMES_MOST_KEPT, or fewer, more than FRAMES_WORST, from the start on */
 	struct rng rng;
 };
 

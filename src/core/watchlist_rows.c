@@ -5,9 +5,10 @@
 
 /* A row of SQLite: two bytes in its page and two of lengths, then for each column a byte of type and its bytes
  * (sqlite.org/fileformat2.html, 1.6 and 2.1). Rowids and keys stay below 2^24. */
-#define ROW_BYTES      10u
-#define INDEX_BYTES    16u   /* an entry of the index of `window` */
-#define LONG_ROW_BYTES 1000u /* a quarter of a page: longer ones leave more of it unused */
+#define ROW_BYTES	10u
+#define INDEX_BYTES	16u /* an entry of the index of `window` */
+#define WATCHED_NUMBERS 17u
+#define LONG_ROW_BYTES	1000u /* a quarter of a page: longer ones leave more of it unused */
 
 /* Bytes of a whole number with its byte of type. */
 static uint64_t number_bytes(uint64_t value)
@@ -48,6 +49,25 @@ uint64_t watchlist_row_bytes(const struct calls_row *row)
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		bytes += number_bytes(numbers[i]);
 	return row_bytes(bytes) + INDEX_BYTES;
+}
+
+uint64_t watchlist_watched_bytes(const struct watched_row *row)
+{
+	const struct str texts[] = { row->name, row->symbol, row->module, row->pattern,
+				     row->mode, row->first,  row->why_not };
+	uint64_t bytes = WATCHED_NUMBERS * number_bytes(INT64_MAX);
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		bytes += text_bytes(texts[i].len);
+	return row_bytes(bytes);
+}
+
+uint64_t watchlist_slow_bytes(void)
+{
+	uint64_t large = number_bytes(INT64_MAX), small = number_bytes(WATCHLIST_MOST);
+	uint64_t part = row_bytes(large + 3 * small);
+
+	return row_bytes(5 * large + number_bytes(NO_ID) + 3 * small) + FRAMES_MOST_PARTS * part;
 }
 
 struct window_row watchlist_window_row(uint32_t id, const struct calls_row *row)
