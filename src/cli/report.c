@@ -10,22 +10,23 @@
 #include "cli/app.h"
 #include "cli/report.h"
 #include "core/scoped.h"
-#include "core/verdict.h"
 #include "store/store.h"
-
-struct report_opts {
-	bool shows_all, only_findings, is_json, is_schema;
-};
 
 static const struct opt report_options[] = {
 	{ "all", 'a', OPT_FLAG, offsetof(struct report_opts, shows_all), NULL, NULL,
 	  "every function and every thread" },
 	{ "findings", 0, OPT_FLAG, offsetof(struct report_opts, only_findings), NULL, NULL,
 	  "only what stands out, and where to look next" },
+	{ "label", 0, OPT_FLAG, offsetof(struct report_opts, only_label), NULL, NULL,
+	  "only the whole label: price, size, what is missing" },
+	{ "slow", 0, OPT_FLAG, offsetof(struct report_opts, only_slow), NULL, NULL,
+	  "watch: only the slow frames, all that were kept" },
+	{ "function", 0, OPT_TEXT, offsetof(struct report_opts, function), "NAME", NULL,
+	  "watch: only this function, window by window" },
 	{ "json", 'j', OPT_FLAG, offsetof(struct report_opts, is_json), NULL, NULL,
 	  "one JSON object with everything" },
 	{ "json-schema", 0, OPT_FLAG, offsetof(struct report_opts, is_schema), NULL, NULL,
-	  "the JSON schema of that object, and leave" },
+	  "its JSON schema, and leave; of a watch: --json-schema watch" },
 };
 
 static void close_folder(DIR **folder)
@@ -84,7 +85,7 @@ static void say_which(struct app *app, const char *path)
 	fprintf(app->talk, "tare report: %s\n", text_chars(&line));
 }
 
-static void print_findings(struct screen *s, const struct findings *f)
+void report_findings(struct screen *s, const struct findings *f)
 {
 	char number[24];
 
@@ -105,17 +106,15 @@ static void print_findings(struct screen *s, const struct findings *f)
 	}
 }
 
-/* The last line of the first screen: what else there is. */
-static void print_more(struct screen *s, const struct report *r, uint32_t functions_left)
+void report_more(struct screen *s, size_t findings, uint32_t functions_left)
 {
 	char line[64];
-	size_t count = r->findings->count;
 
-	if (count == 0)
+	if (findings == 0)
 		screen_put(s, "nothing stands out");
 	else {
-		snprintf(line, sizeof(line), "%zu finding%s: tare report --findings", count,
-			 count == 1 ? "" : "s");
+		snprintf(line, sizeof(line), "%zu finding%s: tare report --findings", findings,
+			 findings == 1 ? "" : "s");
 		screen_put(s, line);
 	}
 	if (functions_left > 0) {
@@ -124,29 +123,6 @@ static void print_more(struct screen *s, const struct report *r, uint32_t functi
 		screen_put(s, line);
 	}
 	screen_end(s);
-}
-
-static void print_report(struct screen *s, const struct report *r, bool shows_all)
-{
-	SCOPED(text_free) struct text verdict = TEXT_EMPTY;
-
-	verdict_put(&verdict, r->recording, r->analysis);
-	s->has_failed |= verdict.has_failed;
-	screen_wrap(s, text_chars(&verdict), 0);
-	screen_end(s);
-	label_head(s, r);
-	screen_end(s);
-	if (r->analysis->kept > 0) {
-		print_more(s, r, table_functions(s, r, shows_all));
-		screen_end(s);
-		table_threads(s, r, shows_all);
-		screen_end(s);
-	}
-	screen_put(s, "findings");
-	screen_end(s);
-	print_findings(s, r->findings);
-	screen_end(s);
-	label_whole(s, r);
 }
 
 static unsigned columns_of(FILE *out)
@@ -158,48 +134,74 @@ static unsigned columns_of(FILE *out)
 	return size.ws_col < 70 ? 70 : size.ws_col;
 }
 
-static int print_words(struct app *app, const struct report *r, const struct report_opts *opts,
-		       struct err *err)
+struct screen report_screen(const struct app *app)
 {
 	const char *term = getenv("TERM");
-	SCOPED(screen_free)
-	struct screen s = {
+
+	return (struct screen){
 		.out = app->out,
 		.columns = columns_of(app->out),
 		.is_ascii = !app->has_utf8 || (term != NULL && strcmp(term, "dumb") == 0),
 	};
+}
 
-	if (opts->only_findings)
-		print_findings(&s, r->findings);
-	else
-		print_report(&s, r, opts->shows_all);
-	return s.has_failed ? err_set(err, -ENOMEM, "cannot write the report: out of memory") : 0;
+int report_failed(int code, struct err *err)
+{
+	if (code == 0 || code == -EIO)
+		return 0; /* main tells what could not be written */
+	return err_set(err, code, "cannot write the report: %s",
+		       code == -ENOMEM ? "out of memory" : strerror(-code));
+}
+
+static const struct report_kind *const kinds[] = { &report_record, &report_watch };
+
+/* NULL: there is no such instrument. */
+static const struct report_kind *kind_of(struct str instrument)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (instrument.len == strlen(kinds[i]->instrument) &&
+		    memcmp(instrument.bytes, kinds[i]->instrument, instrument.len) == 0)
+			return kinds[i];
+	return NULL;
 }
 
 /* Reads the recording and prints what was asked for. */
 static int show(struct app *app, const char *path, const struct report_opts *opts, struct err *err)
 {
 	SCOPED(recording_free) struct recording recording = RECORDING_EMPTY;
-	SCOPED(analysis_free) struct analysis analysis = ANALYSIS_EMPTY;
-	SCOPED(findings_free) struct findings findings = { .count = 0 };
-	const struct report report = { &recording, &analysis, &findings, path };
+	SCOPED(text_free) struct text instrument = TEXT_EMPTY;
+	const struct report_kind *kind;
 	const struct store_ops *store;
 	int code = store_find(path, &store, err);
 
 	if (code == 0)
 		code = store->load(path, &recording, err);
-	if (code == 0)
-		code = analysis_open(&recording, &analysis, err);
-	if (code == 0)
-		code = findings_open(&recording, &analysis, &findings, err);
 	if (code != 0)
 		return code;
-	if (!opts->is_json)
-		return print_words(app, &report, opts, err);
-	code = report_json(app->out, &report);
-	if (code == 0 || code == -EIO)
-		return 0; /* main tells what could not be written */
-	return err_set(err, code, "cannot write the report: %s", strerror(-code));
+	kind = kind_of(recording.label.instrument);
+	if (kind != NULL)
+		return kind->show(app, &recording, path, opts, err);
+	text_put_cut(&instrument, recording.label.instrument, 40);
+	err_set(err, -ENOTSUP,
+		"cannot report a recording of '%s': this version has no such instrument",
+		text_chars(&instrument));
+	return err_mend(err, "take the version of tare that made it, or a later one");
+}
+
+/* The schema of one instrument's report; without a word, of the first one's. */
+static int show_schema(struct app *app, const struct opt_rest *rest, struct err *err)
+{
+	const char *word = rest->count > 0 ? rest->argv[0] : kinds[0]->instrument;
+	const struct report_kind *kind = kind_of((struct str){ word, (uint32_t)strlen(word) });
+
+	if (kind == NULL || rest->count > 1) {
+		err_set(err, -EINVAL,
+			"cannot tell the schema of '%s': it is no instrument with a report",
+			kind == NULL ? word : rest->argv[1]);
+		return err_mend(err, "ask for one: tare report --json-schema [record|watch]");
+	}
+	kind->schema(app->out);
+	return EXIT_OK; /* main tells what could not be written */
 }
 
 static int cmd_report(struct app *app, int argc, char **argv, struct err *err)
@@ -217,10 +219,8 @@ static int cmd_report(struct app *app, int argc, char **argv, struct err *err)
 		command_print_help(app->out, &command_report);
 		return EXIT_OK;
 	}
-	if (opts.is_schema) {
-		report_schema(app->out);
-		return EXIT_OK; /* main tells what could not be written */
-	}
+	if (opts.is_schema)
+		return show_schema(app, &rest, err);
 	if (rest.count > 1)
 		return err_set(err, -EINVAL,
 			       "cannot report more than one recording: '%s' is one too "

@@ -9,13 +9,49 @@
 #include "core/findings.h"
 #include "core/recording.h"
 #include "core/text.h"
+#include "core/watch_analysis.h"
 
 #define REPORT_SCHEMA_VERSION 1u
+
+struct app;
+struct screen;
+
+/* What was asked for. */
+struct report_opts {
+	bool shows_all, only_findings, only_label, only_slow, is_json, is_schema;
+	const char *function; /* only this one's windows; NULL: not asked for */
+};
+
+/* How the recordings of one instrument are reported. */
+struct report_kind {
+	const char *instrument; /* as the label says */
+	/* Prints what was asked for of `recording`, which was read from `path`. */
+	int (*show)(struct app *app, const struct recording *recording, const char *path,
+		    const struct report_opts *opts, struct err *err);
+	int (*schema)(FILE *out); /* of its JSON. 0, -EIO or -ENOMEM */
+};
+
+extern const struct report_kind report_record, report_watch;
+
+/* ---- report.c: what all kinds have in common ---- */
+
+/* Where words of a report go: as wide as the terminal, 80 without one. */
+struct screen report_screen(const struct app *app);
+
+/* What stands out: title, evidence, where to look next. */
+void report_findings(struct screen *s, const struct findings *f);
+
+/* The last line of the first screen: what else there is. */
+void report_more(struct screen *s, size_t findings, uint32_t functions_left);
+
+/* Says why a report could not be written; 0 for -EIO, which main tells. */
+int report_failed(int code, struct err *err);
 
 /* Everything that a report says. Borrowed. */
 struct report {
 	const struct recording *recording;
-	const struct analysis *analysis;
+	const struct analysis *analysis;    /* of samples; NULL in a watch */
+	const struct watch_analysis *watch; /* NULL unless it is a watch */
 	const struct findings *findings;
 	const char *path;
 };
@@ -75,19 +111,49 @@ void table_whisker(struct text *t, struct share share, double axis, size_t cells
 /* What ran, what it cost, how sure it is, and what was not measured: the lines between verdict and table. */
 void label_head(struct screen *s, const struct report *r);
 
+/* Parts of a head. "ran  CMD on HOST, 6 h 12 min" and `more`, ", status 0": how it ended; two facts in one line, or in two
+ * where one is too wide for its half; a reason of the recorder's own words, "not allowed: ..." or another, with its sign. */
+void head_ran(struct screen *s, const struct label *label, const char *more);
+void head_put_ending(struct text *t, const struct label *label);
+void head_pair(struct screen *s, const char *const keys[2], const struct text values[2]);
+void head_put_reason(struct text *t, struct str reason);
+
+#define HEAD_VALUE_AT 8u /* the column of values */
+
 /* Parts of it that the whole label says too: "0.21 % ± 0.02 of 0.50 %, at least"; "1.9 of 4.0 MB, for ever";
  * "0.02 %, one gap of 2:44". */
 void label_put_price(struct text *t, const struct report *r);
 void label_put_size(struct text *t, const struct report *r);
 void label_put_lost(struct text *t, const struct report *r);
 
+/* "0.21 % ± 0.02 of 0.50 %", or that it was not measured. An error of 1 and more: there is no way to know. */
+void label_put_share_of_limit(struct text *t, struct share price, bool is_unmeasured,
+			      uint64_t limit_ppm);
+
 /* A price that reads 0 was not measured: looking is never free. */
 bool label_is_price_unmeasured(const struct report *r);
 
 /* ---- report_label.c ---- */
 
+/* One line of a label. */
+struct fact {
+	const char *key;
+	void (*put)(struct text *t, const struct report *r);
+};
+
 /* The whole label, one fact a line. */
 void label_whole(struct screen *s, const struct report *r);
+
+/* The same with facts of one's own. */
+void label_facts(struct screen *s, const struct report *r, const struct fact *facts, size_t count);
+
+/* Facts that every instrument has. */
+void fact_tare(struct text *t, const struct report *r);
+void fact_when(struct text *t, const struct report *r);
+void fact_where(struct text *t, const struct report *r);
+void fact_seen(struct text *t, const struct report *r);
+void fact_size(struct text *t, const struct report *r);
+void fact_memory(struct text *t, const struct report *r);
 
 /* ---- report_json.c ---- */
 

@@ -7,7 +7,7 @@
 #include "core/units.h"
 
 /* Columns of the head: a key, its value, and a second pair at the right. */
-enum { VALUE_AT = 8, SECOND_AT = 47, SECOND_VALUE_AT = 55 };
+enum { VALUE_AT = HEAD_VALUE_AT, SECOND_AT = 47, SECOND_VALUE_AT = 55 };
 
 static bool is_word(struct str text, const char *word)
 {
@@ -19,8 +19,7 @@ static bool begins(struct str text, const char *start)
 	return text.len >= strlen(start) && memcmp(text.bytes, start, strlen(start)) == 0;
 }
 
-/* How it ended, in words. */
-static void put_ending(struct text *t, const struct label *label)
+void head_put_ending(struct text *t, const struct label *label)
 {
 	if (!label->is_finished)
 		text_put(t, "unfinished");
@@ -38,21 +37,19 @@ static void put_ending(struct text *t, const struct label *label)
 		text_put(t, "status not known");
 }
 
-/* "CMD on HOST, 6 h 12 min, status 0": the command takes what is left. */
-static void put_ran(struct screen *s, const struct label *label)
+/* The command takes what is left. */
+void head_ran(struct screen *s, const struct label *label, const char *more)
 {
 	SCOPED(text_free) struct text rest = TEXT_EMPTY;
-	SCOPED(text_free) struct text pid = TEXT_EMPTY;
 	size_t used;
 
 	if (label->is_attached)
-		text_printf(&pid, ", pid %u", label->pid);
-	text_printf(&rest, "%s on ", text_chars(&pid));
+		text_printf(&rest, ", pid %u", label->pid);
+	text_put(&rest, " on ");
 	text_put_cut(&rest, label->host, 24);
 	text_put(&rest, ", ");
 	text_put_duration(&rest, label->elapsed_ns);
-	text_put(&rest, ", ");
-	put_ending(&rest, label);
+	text_put(&rest, more);
 	if (s->is_ascii)
 		text_make_ascii(&rest);
 	used = VALUE_AT + text_columns(text_chars(&rest), rest.len);
@@ -62,6 +59,7 @@ static void put_ran(struct screen *s, const struct label *label)
 			s->columns > used + 12 ? s->columns - used : 12, false);
 	screen_put(s, text_chars(&rest));
 	screen_end(s);
+	s->has_failed |= rest.has_failed;
 }
 
 bool label_is_price_unmeasured(const struct report *r)
@@ -69,27 +67,36 @@ bool label_is_price_unmeasured(const struct report *r)
 	return r->recording->label.elapsed_ns == 0 || r->analysis->spent_ns == 0;
 }
 
-/* "0.21 % ± 0.02 of 0.50 %, at least" */
-void label_put_price(struct text *t, const struct report *r)
+void label_put_share_of_limit(struct text *t, struct share share, bool is_unmeasured,
+			      uint64_t limit_ppm)
 {
-	const struct label *label = &r->recording->label;
-	double value = r->analysis->price.value * 100, error = r->analysis->price.error * 100;
+	double value = share.value * 100, error = share.error * 100;
 	int digits = text_digits(error);
 	char limit[48], price[48];
 
-	units_format_price(label->price_limit_ppm, limit, sizeof(limit));
+	units_format_price(limit_ppm, limit, sizeof(limit));
 	units_format_price(value < 1e12 ? (uint64_t)(value * 10000 + 0.5) : UINT64_MAX, price,
 			   sizeof(price));
-	if (label_is_price_unmeasured(r)) {
+	if (is_unmeasured) {
 		text_printf(t, "— not measured; the limit is %s", limit);
 		return;
 	}
-	if (r->analysis->price.error >= 1 || error > value / 2 || value < 0.005)
+	if (share.error >= 1 || error > value / 2 || value < 0.005)
 		text_put(t, price); /* a measured sum; its windows were too uneven to say more */
 	else
 		text_printf(t, "%.*f" TEXT_NBSP "%%" TEXT_NBSP "±" TEXT_NBSP "%.*f", digits, value,
 			    digits, text_round_error(error, digits));
-	text_printf(t, " of %s, %s", limit, label->kernel_tick_ps > 0 ? "at least" : "own part");
+	text_printf(t, " of %s", limit);
+}
+
+void label_put_price(struct text *t, const struct report *r)
+{
+	const struct label *label = &r->recording->label;
+	bool is_unmeasured = label_is_price_unmeasured(r);
+
+	label_put_share_of_limit(t, r->analysis->price, is_unmeasured, label->price_limit_ppm);
+	if (!is_unmeasured)
+		text_put(t, label->kernel_tick_ps > 0 ? ", at least" : ", own part");
 }
 
 void label_put_size(struct text *t, const struct report *r)
@@ -143,8 +150,7 @@ static void put_kept(struct text *t, const struct label *label)
 	text_put_duration(t, label->slot_ns);
 }
 
-/* Two facts in one line; where one is too wide for its half, in two. */
-static void head_pair(struct screen *s, const char *const keys[2], const struct text values[2])
+void head_pair(struct screen *s, const char *const keys[2], const struct text values[2])
 {
 	size_t width = text_columns(text_chars(&values[1]), values[1].len);
 
@@ -165,8 +171,7 @@ static void head_pair(struct screen *s, const char *const keys[2], const struct 
 	s->has_failed |= values[0].has_failed || values[1].has_failed;
 }
 
-/* A reason of the recorder's own words, "not allowed: ..." or "not measured: ...", with its sign. */
-static void put_reason(struct text *t, struct str reason)
+void head_put_reason(struct text *t, struct str reason)
 {
 	text_put(t, begins(reason, "not allowed") ? "⊘ " : "— ");
 	if (!begins(reason, "not "))
@@ -189,7 +194,7 @@ static void put_missing(struct screen *s, const struct label *label)
 		screen_wrap(s, text_chars(&waiting), VALUE_AT);
 	}
 	if (label->kernel_stacks.len > 0) {
-		put_reason(&kernel, label->kernel_stacks);
+		head_put_reason(&kernel, label->kernel_stacks);
 		screen_put(s, "kernel");
 		screen_to(s, VALUE_AT);
 		screen_wrap(s, text_chars(&kernel), VALUE_AT);
@@ -207,9 +212,12 @@ void label_head(struct screen *s, const struct report *r)
 {
 	static const char *const first[2] = { "price", "size" };
 	static const char *const second[2] = { "kept", "lost" };
+	SCOPED(text_free) struct text ending = TEXT_EMPTY;
 	struct text values[2] = { TEXT_EMPTY, TEXT_EMPTY };
 
-	put_ran(s, &r->recording->label);
+	text_put(&ending, ", ");
+	head_put_ending(&ending, &r->recording->label);
+	head_ran(s, &r->recording->label, text_chars(&ending));
 	label_put_price(&values[0], r);
 	label_put_size(&values[1], r);
 	head_pair(s, first, values);

@@ -1,17 +1,81 @@
-/* report_json.h - what the JSON of a report and its schema have in common. */
+/* report_json.h - what the JSON of all reports and their schemas have in common. A number that is not there is null, and a
+ * member NAME_reason beside it says why: null never means 0. */
 #ifndef TARE_CLI_REPORT_JSON_H
 #define TARE_CLI_REPORT_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/report.h"
 #include "core/fields.h"
 #include "core/frame.h"
+#include "format/json.h"
 
 /* The word for a kind of frame: "thread", "native", "kernel", "marker". */
 const char *report_kind(enum frame_kind kind);
 
-/* Is 0 in this column of the label a thing that was never measured? */
-bool report_is_unmeasured_at_zero(const char *column);
+/* ---- report_json_rows.c ---- */
+
+/* One member: its key and value; of a null, the reason too. */
+void report_put_null(struct json *j, const char *name, const char *reason);
+void report_put_u64(struct json *j, const char *key, uint64_t value);
+void report_put_chars(struct json *j, const char *key, const char *value);
+void report_put_str(struct json *j, const char *key, struct str value);
+
+/* The members of a row, in the order of its table. */
+void report_put_row(struct json *j, const struct table *table, const void *row,
+		    const struct label *label);
+
+/* A histogram as an array: each step as [lowest ns, highest ns, weight]. */
+void report_put_steps(struct json *j, const struct histogram *h);
+
+/* The members "findings", "ledger" and "price". */
+void report_put_findings(struct json *j, const struct findings *f);
+void report_put_ledger(struct json *j, const struct recording *r);
+struct report_price {
+	struct share share; /* of one CPU; an error of 1: no way to know */
+	uint64_t spent_ns;
+	const struct label *label;
+	const char *bound; /* what kind of number it is */
+};
+void report_put_price(struct json *j, const struct report_price *price);
+
+/* ---- report_schema_write.c ---- */
+
+/* One member of an object of ours. */
+struct member {
+	const char *object; /* whose: "" is the root; a "$defs" name otherwise */
+	const char *name;
+	const char *
+		type; /* of JSON, "@NAME" for an object, "[NAME" for an array of them, "=NAME" for an enumeration, "steps" */
+	bool may_be_null; /* then NAME_reason stands beside it */
+	const char *doc;
+};
+
+/* One "$defs" object: columns of a table, if it has one, then members of ours. */
+struct schema_object {
+	const char *name;
+	const struct table *table;
+};
+
+/* The words of an enumeration; NULL behind the last. */
+struct schema_words {
+	const char *name;
+	const char *(*word)(size_t index);
+};
+
+/* A whole schema. */
+struct schema {
+	const char *title;
+	const struct member *members;
+	size_t member_count;
+	const struct schema_object *objects;
+	size_t object_count;
+	const struct schema_words *words;
+	size_t word_count;
+};
+
+/* Writes it, draft 2020-12. 0, -EIO or -ENOMEM. */
+int schema_write(FILE *out, const struct schema *schema);
 
 #endif

@@ -5,7 +5,7 @@
 
 #define FACT_AT 10u /* the column of values */
 
-static void fact_tare(struct text *t, const struct report *r)
+void fact_tare(struct text *t, const struct report *r)
 {
 	const struct label *label = &r->recording->label;
 
@@ -16,7 +16,7 @@ static void fact_tare(struct text *t, const struct report *r)
 	text_put(t, label->is_finished ? " · complete" : " · unfinished");
 }
 
-static void fact_when(struct text *t, const struct report *r)
+void fact_when(struct text *t, const struct report *r)
 {
 	const struct label *label = &r->recording->label;
 	char from[64], to[64];
@@ -26,17 +26,17 @@ static void fact_when(struct text *t, const struct report *r)
 	text_printf(t, "%s to %s", from, to);
 }
 
-static void fact_where(struct text *t, const struct report *r)
+void fact_where(struct text *t, const struct report *r)
 {
 	const struct label *label = &r->recording->label;
 
 	text_put_cut(t, label->host, 64);
-	text_put(t, ", ");
+	text_put(t, label->kernel.len > 0 ? ", " : "");
 	text_put_cut(t, label->kernel, 64);
 	text_printf(t, ", %u CPU%s", label->cpu_count, label->cpu_count == 1 ? "" : "s");
 }
 
-static void fact_seen(struct text *t, const struct report *r)
+void fact_seen(struct text *t, const struct report *r)
 {
 	const struct label *label = &r->recording->label;
 
@@ -70,7 +70,7 @@ static void fact_price(struct text *t, const struct report *r)
 	put_part(t, label->fixed_ns, label, ", fixed");
 }
 
-static void fact_size(struct text *t, const struct report *r)
+void fact_size(struct text *t, const struct report *r)
 {
 	const struct label *label = &r->recording->label;
 
@@ -174,7 +174,7 @@ static void fact_engine(struct text *t, const struct report *r)
 				      : "; weights from the counter");
 }
 
-static void fact_memory(struct text *t, const struct report *r)
+void fact_memory(struct text *t, const struct report *r)
 {
 	char size[64];
 
@@ -186,20 +186,9 @@ static void fact_memory(struct text *t, const struct report *r)
 	text_printf(t, "%s at most, for the recorder", size);
 }
 
-void label_whole(struct screen *s, const struct report *r)
+void label_facts(struct screen *s, const struct report *r, const struct fact *facts, size_t count)
 {
-	static const struct {
-		const char *key;
-		void (*put)(struct text *t, const struct report *r);
-	} facts[] = {
-		{ "label", fact_tare },	   { "when", fact_when },	{ "where", fact_where },
-		{ "seen", fact_seen },	   { "price", fact_price },	{ "size", fact_size },
-		{ "kept", fact_kept },	   { "covered", fact_covered }, { "lost", fact_lost },
-		{ "stacks", fact_stacks }, { "paths", fact_contexts },	{ "engine", fact_engine },
-		{ "memory", fact_memory },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(facts); i++) {
+	for (size_t i = 0; i < count; i++) {
 		SCOPED(text_free) struct text value = TEXT_EMPTY;
 
 		facts[i].put(&value, r);
@@ -208,4 +197,17 @@ void label_whole(struct screen *s, const struct report *r)
 		screen_wrap(s, text_chars(&value), FACT_AT);
 		s->has_failed |= value.has_failed;
 	}
+}
+
+void label_whole(struct screen *s, const struct report *r)
+{
+	static const struct fact facts[] = {
+		{ "label", fact_tare },	   { "when", fact_when },	{ "where", fact_where },
+		{ "seen", fact_seen },	   { "price", fact_price },	{ "size", fact_size },
+		{ "kept", fact_kept },	   { "covered", fact_covered }, { "lost", fact_lost },
+		{ "stacks", fact_stacks }, { "paths", fact_contexts },	{ "engine", fact_engine },
+		{ "memory", fact_memory },
+	};
+
+	label_facts(s, r, facts, ARRAY_LEN(facts));
 }

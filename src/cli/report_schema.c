@@ -1,12 +1,11 @@
-/* report_schema.c - the JSON schema of a report, draft 2020-12. Columns come from core/fields.h; the rest is the
- * table below, in the order in which report_json.c writes. */
+/* report_schema.c - the JSON schema of a report of samples. Columns come from core/fields.h; the rest is the table below, in
+ * the order in which report_json.c writes. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/report.h"
 #include "cli/report_json.h"
 #include "core/scoped.h"
-#include "format/json.h"
 
 static const char *const kinds[] = { "thread", "native", "kernel", "marker", "unknown" };
 
@@ -14,25 +13,6 @@ const char *report_kind(enum frame_kind kind)
 {
 	return kinds[(size_t)kind < ARRAY_LEN(kinds) ? (size_t)kind : ARRAY_LEN(kinds) - 1];
 }
-
-bool report_is_unmeasured_at_zero(const char *column)
-{
-	static const char *const columns[] = { "kernel_tick_ps", "own_rss_bytes", "own_cpu_ns" };
-
-	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-		if (strcmp(column, columns[i]) == 0)
-			return true;
-	return false;
-}
-
-/* One member of an object of ours. */
-struct member {
-	const char *object; /* whose: "" is the root; a "$defs" name otherwise */
-	const char *name;
-	const char *type; /* of JSON, "@NAME" for an object, "[NAME" for an array of them */
-	bool may_be_null; /* then NAME_reason stands beside it */
-	const char *doc;
-};
 
 static const struct member members[] = {
 	{ "", "schema_version", "integer", false,
@@ -64,7 +44,7 @@ static const struct member members[] = {
 	{ "weighed", "kept", "integer", false, "samples" },
 
 	{ "function", "name", "string", false, "as it was recorded" },
-	{ "function", "kind", "kind", false, "what it is a function of" },
+	{ "function", "kind", "=kind", false, "what it is a function of" },
 	{ "function", "module", "string", false, "file name of the binary; empty: none" },
 	{ "function", "file", "string", false, "source file; empty: not known" },
 	{ "function", "line", "integer", true, "where most of its own time is" },
@@ -80,7 +60,7 @@ static const struct member members[] = {
 
 	{ "slot", "function", "integer", true, "place in functions, from 0, of the context shown" },
 
-	{ "finding", "id", "finding_id", false, "never changes its meaning" },
+	{ "finding", "id", "=finding_id", false, "never changes its meaning" },
 	{ "finding", "title", "string", false, "what" },
 	{ "finding", "evidence", "string", false, "in numbers" },
 	{ "finding", "look_next", "string", false, "where to look next" },
@@ -102,125 +82,14 @@ static const struct member members[] = {
 	{ "totals", "unnamed", "@weighed", false, "own time of functions without a symbol" },
 };
 
-static void put_chars(struct json *j, const char *key, const char *value)
+static const char *word_of_kind(size_t index)
 {
-	json_key(j, key);
-	json_chars(j, value);
-}
-
-static void put_enum(struct json *j, const char *type)
-{
-	const char *id;
-
-	json_key(j, "enum");
-	json_open_array(j);
-	if (strcmp(type, "kind") == 0)
-		for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-			json_chars(j, kinds[i]);
-	else
-		for (size_t i = 0; (id = findings_id(i)) != NULL; i++)
-			json_chars(j, id);
-	json_close(j);
-}
-
-static void put_reference(struct json *j, const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "#/$defs/%s", name);
-	put_chars(j, "$ref", path);
-}
-
-static void put_type(struct json *j, const char *type, bool may_be_null)
-{
-	json_key(j, "type");
-	if (!may_be_null) {
-		json_chars(j, type);
-		return;
-	}
-	json_open_array(j);
-	json_chars(j, type);
-	json_chars(j, "null");
-	json_close(j);
-}
-
-static void put_property(struct json *j, const struct member *m)
-{
-	char key[64];
-
-	json_key(j, m->name);
-	json_open_object(j);
-	put_chars(j, "description", m->doc);
-	if (m->type[0] == '@') {
-		put_reference(j, m->type + 1);
-	} else if (m->type[0] == '[') {
-		put_type(j, "array", false);
-		json_key(j, "items");
-		json_open_object(j);
-		put_reference(j, m->type + 1);
-		json_close(j);
-	} else if (strcmp(m->type, "kind") == 0 || strcmp(m->type, "finding_id") == 0) {
-		put_type(j, "string", false);
-		put_enum(j, m->type);
-	} else {
-		put_type(j, m->type, m->may_be_null);
-	}
-	json_close(j);
-	if (!m->may_be_null)
-		return;
-	snprintf(key, sizeof(key), "%s_reason", m->name);
-	json_key(j, key);
-	json_open_object(j);
-	put_chars(j, "description", "why it is null");
-	put_type(j, "string", false);
-	json_close(j);
-}
-
-static struct member member_of_field(const struct field *f)
-{
-	static const char *const types[] = {
-		[FIELD_U32] = "integer",  [FIELD_U64] = "integer", [FIELD_I64] = "integer",
-		[FIELD_BOOL] = "boolean", [FIELD_STR] = "string",  [FIELD_BATCHES] = "array",
-		[FIELD_F64] = "number",	  [FIELD_STEPS] = "array",
-	};
-	bool is_number = f->type == FIELD_U32 || f->type == FIELD_U64 || f->type == FIELD_I64;
-
-	return (struct member){ "", f->name, types[f->type], is_number, f->doc };
-}
-
-/* The properties of one object: columns of a table, if it has one, then members of ours. */
-static void put_object(struct json *j, const char *object, const struct table *table)
-{
-	put_type(j, "object", false);
-	json_key(j, "additionalProperties");
-	json_bool(j, false);
-	json_key(j, "properties");
-	json_open_object(j);
-	for (size_t i = 0; table != NULL && i < table->field_count; i++) {
-		struct member m = member_of_field(&table->fields[i]);
-
-		put_property(j, &m);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(members); i++)
-		if (strcmp(members[i].object, object) == 0)
-			put_property(j, &members[i]);
-	json_close(j);
-	json_key(j, "required");
-	json_open_array(j);
-	for (size_t i = 0; table != NULL && i < table->field_count; i++)
-		json_chars(j, table->fields[i].name);
-	for (size_t i = 0; i < ARRAY_LEN(members); i++)
-		if (strcmp(members[i].object, object) == 0)
-			json_chars(j, members[i].name);
-	json_close(j);
+	return index < ARRAY_LEN(kinds) ? kinds[index] : NULL;
 }
 
 int report_schema(FILE *out)
 {
-	static const struct {
-		const char *name;
-		const struct table *table;
-	} objects[] = {
+	static const struct schema_object objects[] = {
 		{ "recording", &table_recording },
 		{ "slot", &table_slot },
 		{ "ledger", &table_ledger },
@@ -232,22 +101,19 @@ int report_schema(FILE *out)
 		{ "price", NULL },
 		{ "totals", NULL },
 	};
-	struct json j;
+	static const struct schema_words words[] = {
+		{ "kind", word_of_kind },
+		{ "finding_id", findings_id },
+	};
+	static const struct schema schema = {
+		.title = "tare report --json",
+		.members = members,
+		.member_count = ARRAY_LEN(members),
+		.objects = objects,
+		.object_count = ARRAY_LEN(objects),
+		.words = words,
+		.word_count = ARRAY_LEN(words),
+	};
 
-	json_begin(&j, json_to_file, out, 4);
-	json_open_object(&j);
-	put_chars(&j, "$schema", "https://json-schema.org/draft/2020-12/schema");
-	put_chars(&j, "title", "tare report --json");
-	put_object(&j, "", NULL);
-	json_key(&j, "$defs");
-	json_open_object(&j);
-	for (size_t i = 0; i < ARRAY_LEN(objects); i++) {
-		json_key(&j, objects[i].name);
-		json_open_object(&j);
-		put_object(&j, objects[i].name, objects[i].table);
-		json_close(&j);
-	}
-	json_close(&j);
-	json_close(&j);
-	return json_end(&j);
+	return schema_write(out, &schema);
 }

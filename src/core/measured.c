@@ -78,10 +78,16 @@ enum measured_unit measured_unit_for(double least_ns, double most_ns, unsigned c
 	return unit;
 }
 
+/* The least that so many digits tell apart. */
+static double step_of(int digits)
+{
+	return digits == 0 ? 1 : digits == 1 ? 0.1 : 0.01;
+}
+
 /* What is above an upper end, in so many digits: rounded up. */
 static void put_upper(double upper, int digits, char out[NUMBER_BYTES])
 {
-	double step = digits == 0 ? 1 : digits == 1 ? 0.1 : 0.01;
+	double step = step_of(digits);
 
 	put_number(ceil(upper / step - 1e-9) * step, digits, out);
 }
@@ -116,7 +122,7 @@ static struct text_share with_error(double value, double error, const char *mark
 
 	error = fmin(fmax(error, 0), MOST_SHOWN); /* a foreign file's may be no number */
 	digits = text_digits(error);
-	if (error > value) {
+	if (error > value || value < step_of(digits) / 2) {
 		put_upper(value + error, digits, number);
 		snprintf(out.number, sizeof(out.number), "under" TEXT_NBSP "%s%s", number, mark);
 		return out;
@@ -211,6 +217,14 @@ void measured_put_cost(struct text *t, uint64_t measured_ps, uint64_t assumed_ps
 	}
 	put_tenths(measured_ps, false, number, sizeof(number));
 	text_printf(t, "%s" TEXT_NBSP "ns", measured_ps < 50 ? "under" TEXT_NBSP "0.1" : number);
+}
+
+void measured_put_number(struct text *t, double value)
+{
+	char number[NUMBER_BYTES];
+
+	put_three_digits(value, value <= 0, number);
+	text_put(t, number);
 }
 
 void measured_put_many(struct text *t, uint64_t count)

@@ -24,7 +24,7 @@ enum measured_unit measured_unit_for(double least_ns, double most_ns, unsigned c
 #define MEASURED_NO_ERROR (-1.0)
 
 /* A duration in a column's unit, which is not in it: "43.1" and "± 0.4". Digits by the error, as text_digits() says, and
- * no error that rounds to 0. An error larger than its value: "under 12". MEASURED_NO_ERROR: three digits and no error.
+ * no error that rounds to 0. An error larger than its value, or a value that would round to 0: "under 12". MEASURED_NO_ERROR: three digits and no error.
  * What would round to 0 and is not 0: "under 0.01". Nothing timed is the caller's to say. */
 struct text_share measured_duration(double ns, double error_ns, enum measured_unit unit);
 
@@ -32,8 +32,8 @@ struct text_share measured_duration(double ns, double error_ns, enum measured_un
 void measured_put_duration(struct text *t, double ns, double error_ns);
 
 /* A share that comes from timed calls, which may be over 1 (several threads), in parts: "18.6 %" and "± 0.4". "cannot
- * know" without an error; an error of 0 is that of an exact one, and not shown; an error larger than the value gives
- * the upper end, "under 0.1 %". */
+ * know" without an error; an error of 0 is that of an exact one, and not shown; an error larger than the value, or a
+ * value that would round to 0, gives the upper end, "under 0.1 %". */
 struct text_share measured_share(double value, double error, bool has_error);
 
 /* Appends it in one piece: "18.6 % ± 0.4", "— cannot know". */
@@ -42,6 +42,9 @@ void measured_put_share(struct text *t, double value, double error, bool has_err
 /* Appends what one call costs, to 0.1 ns: "0.4 ns", "1,396.2 ns", "under 0.1 ns". 0 was not measured: "unmeasured (40 ns
  * assumed)". */
 void measured_put_cost(struct text *t, uint64_t measured_ps, uint64_t assumed_ps);
+
+/* Appends a rate or the like with three digits: "516,000", "12.3", "0.07", "under 0.01". */
+void measured_put_number(struct text *t, double value);
 
 /* Appends a count that need not be exact to the reader: "39,950", "10.2 million", "1.25 billion". */
 void measured_put_many(struct text *t, uint64_t count);

@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "store/store.h"
 #include "unit/build_recording.h"
+#include "unit/watch_kinds.h"
 
 /* A night of parsing: a place that stands out, three threads, every marker, 1 % lost. */
 static void make_parser(struct build *b)
@@ -145,6 +146,8 @@ static const struct {
 } watch_kinds[] = {
 	{ "colony", make_colony },
 	{ "probes", make_probes },
+	{ "world", watch_kind_world },
+	{ "watch_nothing", watch_kind_nothing },
 	{ "watch_unfinished", make_watch_unfinished },
 	{ "watch_empty", make_watch_empty },
 	{ "watch_refused", make_watch_refused },

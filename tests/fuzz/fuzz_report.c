@@ -165,7 +165,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 			       .ledger_count = ROWS };
 	SCOPED(analysis_free) struct analysis a = ANALYSIS_EMPTY;
 	SCOPED(findings_free) struct findings f = { .count = 0 };
-	struct report report = { &r, &a, &f, "x.tare" };
+	struct report report = {
+		.recording = &r, .analysis = &a, .findings = &f, .path = "x.tare"
+	};
 	struct input in = { bytes, size };
 	struct err err = ERR_EMPTY;
 

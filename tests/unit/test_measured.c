@@ -114,6 +114,8 @@ static void a_share_of_timed_calls_has_its_error(void **state)
 		{ "all of it is no certainty", 1, 0.002, true, "100.0" NBSP "%" PM "0.2" },
 		{ "an error larger than its value: the upper end", 0.0003, 0.0005, true,
 		  "under" NBSP "0.08" NBSP "%" },
+		{ "what would round to 0: the upper end", 0.00001, 0.000001, true,
+		  "under" NBSP "0.01" NBSP "%" },
 		{ "exact: no error", 0.1234, 0, true, "12.3" NBSP "%" },
 		{ "exact and small", 0.0004, 0, true, "0.04" NBSP "%" },
 		{ "exact, and never shown as 0", 0.00001, 0, true, "under" NBSP "0.01" NBSP "%" },
@@ -181,6 +183,29 @@ static void many_calls_are_told_in_millions(void **state)
 	}
 }
 
+static void a_rate_has_three_digits(void **state)
+{
+	static const struct {
+		double value;
+		const char *want;
+	} cases[] = {
+		{ 515800, "516,000" },
+		{ 123.7, "124" },
+		{ 12.34, "12.3" },
+		{ 0.07, "0.07" },
+		{ 0.001, "under" NBSP "0.01" },
+		{ 0, "0" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		SCOPED(text_free) struct text t = TEXT_EMPTY;
+
+		measured_put_number(&t, cases[i].value);
+		assert_string_equal(text_chars(&t), cases[i].want);
+	}
+}
+
 static void what_is_no_number_does_no_harm(void **state)
 {
 	static const double odd[] = { NAN, INFINITY, -INFINITY, -1, 1e300 };
@@ -192,6 +217,7 @@ static void what_is_no_number_does_no_harm(void **state)
 
 			measured_put_duration(&t, odd[i], odd[k]);
 			measured_put_share(&t, odd[i], odd[k], true);
+			measured_put_number(&t, odd[i]);
 			assert_true(measured_unit_for(odd[i], odd[k], 8) <= MEASURED_S);
 			assert_true(t.len > 0 && !t.has_failed);
 		}
@@ -206,6 +232,7 @@ int main(void)
 		cmocka_unit_test(a_share_of_timed_calls_has_its_error),
 		cmocka_unit_test(a_cost_is_told_to_a_tenth_of_a_nanosecond_or_as_unmeasured),
 		cmocka_unit_test(many_calls_are_told_in_millions),
+		cmocka_unit_test(a_rate_has_three_digits),
 		cmocka_unit_test(what_is_no_number_does_no_harm),
 	};
 

@@ -1,0 +1,74 @@
+/* report_record.c - the report of a recording that samples made. */
+#include <errno.h>
+
+#include "cli/app.h"
+#include "cli/report.h"
+#include "core/scoped.h"
+#include "core/verdict.h"
+
+static void print_report(struct screen *s, const struct report *r, bool shows_all)
+{
+	SCOPED(text_free) struct text verdict = TEXT_EMPTY;
+
+	verdict_put(&verdict, r->recording, r->analysis);
+	s->has_failed |= verdict.has_failed;
+	screen_wrap(s, text_chars(&verdict), 0);
+	screen_end(s);
+	label_head(s, r);
+	screen_end(s);
+	if (r->analysis->kept > 0) {
+		report_more(s, r->findings->count, table_functions(s, r, shows_all));
+		screen_end(s);
+		table_threads(s, r, shows_all);
+		screen_end(s);
+	}
+	screen_put(s, "findings");
+	screen_end(s);
+	report_findings(s, r->findings);
+	screen_end(s);
+	label_whole(s, r);
+}
+
+static void print_words(struct screen *s, const struct report *r, const struct report_opts *opts)
+{
+	if (opts->only_findings)
+		report_findings(s, r->findings);
+	else if (opts->only_label)
+		label_whole(s, r);
+	else
+		print_report(s, r, opts->shows_all);
+}
+
+static int refuse(const char *what, struct err *err)
+{
+	err_set(err, -EINVAL, "cannot show %s: this is a recording of samples", what);
+	return err_mend(err, "functions are watched, and frames told apart, by tare watch");
+}
+
+static int show(struct app *app, const struct recording *recording, const char *path,
+		const struct report_opts *opts, struct err *err)
+{
+	SCOPED(analysis_free) struct analysis analysis = ANALYSIS_EMPTY;
+	SCOPED(findings_free) struct findings findings = { .count = 0 };
+	const struct report report = {
+		.recording = recording, .analysis = &analysis, .findings = &findings, .path = path
+	};
+	SCOPED(screen_free) struct screen s = report_screen(app);
+	int code;
+
+	if (opts->only_slow)
+		return refuse("slow frames", err);
+	if (opts->function != NULL)
+		return refuse("a function's windows", err);
+	code = analysis_open(recording, &analysis, err);
+	if (code == 0)
+		code = findings_open(recording, &analysis, &findings, err);
+	if (code != 0)
+		return code;
+	if (opts->is_json)
+		return report_failed(report_json(app->out, &report), err);
+	print_words(&s, &report, opts);
+	return s.has_failed ? report_failed(-ENOMEM, err) : 0;
+}
+
+const struct report_kind report_record = { "record", show, report_schema };

@@ -1,0 +1,349 @@
+/* report_watch_time.c - functions over the time of the run: what grew, and one function window by window. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/report_watch.h"
+#include "core/measured.h"
+#include "core/scoped.h"
+#include "core/units.h"
+#include "core/watch_words.h"
+#include "core/watchlist.h"
+
+/* Columns of the windows' table; what has an error has two. */
+enum { CALLS_END = 22, TIMED_END = 32, ONE_IN_END = 40, P50_END = 53, P99_END = 71, LONE_MORE = 7 };
+#define MOST_CALLS 1e18 /* an estimate is no surer */
+
+enum { DATE_COLUMNS = 6, MOST_COLUMNS = 7 };
+
+void watch_put_second(struct text *t, const struct label *label, uint64_t at_ns)
+{
+	int64_t since_ns = at_ns < INT64_MAX / 2 ? (int64_t)at_ns : INT64_MAX / 2, wall_ns;
+	bool has_date = label->elapsed_ns >= 24 * 3600 * NS_PER_S;
+	char date[64];
+
+	if (__builtin_add_overflow(label->started_wall_ns, since_ns, &wall_ns))
+		wall_ns = label->started_wall_ns;
+	units_format_wall((struct wall){ wall_ns }, date, sizeof(date));
+	if (strlen(date) < 19)
+		text_put(t, date);
+	else if (has_date)
+		text_add(t, date + 5, 14); /* "11-28 17:24:31" */
+	else
+		text_add(t, date + 11, 8);
+}
+
+static void print_growth(struct screen *s, const struct report *r, const struct watched_answer *row)
+{
+	SCOPED(text_free) struct text line = TEXT_EMPTY;
+
+	watch_put_name(&line, row->row);
+	text_put(&line, ": ");
+	if (row->mean_growth.has_grown) {
+		text_put(&line, "mean went ");
+		watch_put_growth(&line, r->recording, &row->mean_growth);
+	}
+	if (row->mean_growth.has_grown && row->p99_growth.has_grown)
+		text_put(&line, ", ");
+	if (row->p99_growth.has_grown) {
+		text_put(&line, "p99 went ");
+		watch_put_growth(&line, r->recording, &row->p99_growth);
+	}
+	screen_wrap(s, text_chars(&line), 2);
+	s->has_failed |= line.has_failed;
+}
+
+static bool has_grown(const struct watched_answer *row)
+{
+	return row->mean_growth.has_grown || row->p99_growth.has_grown;
+}
+
+void watch_grown(struct screen *s, const struct report *r)
+{
+	bool is_first = true;
+
+	for (uint32_t i = 0; i < r->watch->watched; i++) {
+		if (!has_grown(&r->watch->rows[i]))
+			continue;
+		if (is_first) {
+			screen_put(s, "over time");
+			screen_end(s);
+		}
+		is_first = false;
+		print_growth(s, r, &r->watch->rows[i]);
+	}
+	if (!is_first)
+		screen_end(s);
+}
+
+/* ---- one function, window by window ---- */
+
+/* One window as it is printed. */
+struct window {
+	struct calls_row row; /* its histogram is borrowed */
+	struct calls_estimate calls;
+	struct percentile p50, p99;
+	bool p50_below_floor, p99_below_floor;
+};
+
+static struct window window_of(const struct window_row *row, const struct watched_row *watched)
+{
+	uint64_t floor_ns = (watched->floor_ps + PS_PER_NS / 2) / PS_PER_NS;
+	struct window w = { .row = watchlist_calls_row(row) };
+
+	w.calls = calls_estimate(&w.row, floor_ns);
+	w.p50 = calls_percentile(&w.row, 0.5, floor_ns, &w.p50_below_floor);
+	w.p99 = calls_percentile(&w.row, 0.99, floor_ns, &w.p99_below_floor);
+	return w;
+}
+
+/* The table while it is printed. */
+struct table_at {
+	struct screen *s;
+	const struct report *r;
+	const struct watched_row *watched;
+	const struct window_row *windows;
+	uint32_t count;		 /* of them */
+	size_t shift;		 /* for dates */
+	enum measured_unit unit; /* of both percentiles */
+};
+
+static void put_when(const struct table_at *t, uint32_t at)
+{
+	SCOPED(text_free) struct text when = TEXT_EMPTY;
+
+	watch_put_second(&when, &t->r->recording->label,
+			 watch_window_starts_ns(t->r->recording, &(struct window_row){ .at = at }));
+	screen_put(t->s, text_chars(&when));
+	t->s->has_failed |= when.has_failed;
+}
+
+static void put_count(const struct table_at *t, uint64_t count, size_t end)
+{
+	char text[40];
+
+	units_format_exact(count, text, sizeof(text));
+	screen_put_right(t->s, text, end + t->shift);
+}
+
+/* Calls; of a window that was watched in part, an estimate. */
+static void put_calls(const struct table_at *t, const struct window *w)
+{
+	SCOPED(text_free) struct text calls = TEXT_EMPTY;
+
+	if (!w->calls.is_estimate) {
+		put_count(t, w->row.calls + w->row.never_timed, CALLS_END);
+		return;
+	}
+	measured_put_many(&calls, (uint64_t)fmin(w->calls.calls, MOST_CALLS));
+	screen_put_right(t->s, text_chars(&calls), CALLS_END + t->shift);
+	t->s->has_failed |= calls.has_failed;
+}
+
+/* A number that has no error beside it may stand where that would. */
+static void put_percentile(const struct table_at *t, const struct percentile *p,
+			   bool is_below_floor, size_t end)
+{
+	struct text_share parts = measured_duration((double)(p->is_open ? p->low_ns : p->ns),
+						    watch_percentile_error(p), t->unit);
+	char words[64];
+
+	if (parts.error[0] != '\0' && !is_below_floor) {
+		screen_put_right(t->s, parts.number, end + t->shift);
+		screen_put(t->s, " ");
+		screen_put(t->s, parts.error);
+		return;
+	}
+	if (is_below_floor)
+		snprintf(words, sizeof(words), "below floor");
+	else if (p->is_open && p->low_ns == 0)
+		snprintf(words, sizeof(words), "— cannot know");
+	else
+		snprintf(words, sizeof(words), "%s%s", p->is_open ? "over" TEXT_NBSP : "",
+			 parts.number);
+	screen_put_right(t->s, words, end + LONE_MORE + t->shift);
+}
+
+static void print_window(const struct table_at *t, const struct window_row *row)
+{
+	struct window w = window_of(row, t->watched);
+	char one_in[24];
+
+	put_when(t, row->at);
+	if (row->covered_ns == 0 && row->span_ns > 0) {
+		screen_put_right(t->s, "— not watched", CALLS_END + t->shift);
+		screen_end(t->s);
+		return;
+	}
+	put_calls(t, &w);
+	put_count(t, w.calls.timed, TIMED_END);
+	if (w.calls.timed == 0) {
+		screen_to(t->s, ONE_IN_END + t->shift - 1);
+		screen_put(t->s, row->calls + row->never_timed > 0 ? "– — not measured" : "");
+		screen_end(t->s);
+		return;
+	}
+	snprintf(one_in, sizeof(one_in), "%u", row->interval);
+	screen_put_right(t->s, one_in, ONE_IN_END + t->shift);
+	put_percentile(t, &w.p50, w.p50_below_floor, P50_END);
+	put_percentile(t, &w.p99, w.p99_below_floor, P99_END);
+	screen_end(t->s);
+}
+
+/* Windows without a row: it did not run, which is a measured 0. */
+static void print_pause(const struct table_at *t, uint32_t from, uint32_t to)
+{
+	char line[64];
+
+	put_when(t, from);
+	screen_put_right(t->s, "0", CALLS_END + t->shift);
+	snprintf(line, sizeof(line), "   did not run, %u window%s", to - from,
+		 to - from == 1 ? "" : "s");
+	screen_put(t->s, line);
+	screen_end(t->s);
+}
+
+static void take_in(const struct percentile *p, bool is_below_floor, double *least, double *most)
+{
+	double ns = (double)(p->is_open ? p->low_ns : p->ns);
+
+	if (!p->is_known || is_below_floor || ns <= 0)
+		return;
+	if (*least <= 0 || ns < *least)
+		*least = ns;
+	if (ns > *most)
+		*most = ns;
+}
+
+static void choose_unit(struct table_at *t)
+{
+	double least = 0, most = 0;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		struct window w = window_of(&t->windows[i], t->watched);
+
+		take_in(&w.p50, w.p50_below_floor, &least, &most);
+		take_in(&w.p99, w.p99_below_floor, &least, &most);
+	}
+	t->unit = measured_unit_for(least, most, MOST_COLUMNS);
+}
+
+static void print_header(const struct table_at *t)
+{
+	char header[32];
+
+	screen_put(t->s, "from");
+	screen_put_right(t->s, "calls", CALLS_END + t->shift);
+	screen_put_right(t->s, "timed", TIMED_END + t->shift);
+	screen_put_right(t->s, "one in", ONE_IN_END + t->shift);
+	snprintf(header, sizeof(header), "p50 %s", measured_unit_name(t->unit));
+	screen_put_right(t->s, header, P50_END + t->shift);
+	snprintf(header, sizeof(header), "p99 %s", measured_unit_name(t->unit));
+	screen_put_right(t->s, header, P99_END + t->shift);
+	screen_end(t->s);
+}
+
+/* Rows that all windows of the run take. */
+static uint32_t rows_in(const struct recording *rec)
+{
+	uint64_t in_row = rec->watch.windows_in_row > 0 ? rec->watch.windows_in_row : 1;
+	uint64_t rows = rec->watch.windows / in_row + (rec->watch.windows % in_row > 0);
+
+	return rows < UINT32_MAX ? (uint32_t)rows : UINT32_MAX;
+}
+
+static void print_windows(struct screen *s, const struct report *r,
+			  const struct watched_row *watched)
+{
+	const struct recording *rec = r->recording;
+	struct table_at t = { .s = s, .r = r, .watched = watched };
+	SCOPED(text_free) struct text when = TEXT_EMPTY;
+	uint32_t next = 0;
+
+	t.windows = watch_windows(rec, watched->id, &t.count);
+	watch_put_second(&when, &rec->label, 0);
+	t.shift = when.len > 8 ? DATE_COLUMNS : 0;
+	choose_unit(&t);
+	print_header(&t);
+	for (uint32_t i = 0; i < t.count; i++) {
+		const struct window_row *row = &t.windows[i];
+
+		if (row->at > next)
+			print_pause(&t, next, row->at);
+		print_window(&t, row);
+		next = row->at + 1;
+	}
+	if (next < rows_in(rec))
+		print_pause(&t, next, rows_in(rec));
+}
+
+static bool is_named(const struct watched_answer *row, const char *name, bool is_part)
+{
+	struct str whole = row->row->name, plain = text_without_arguments(whole);
+	size_t len = strlen(name);
+
+	if (is_part)
+		return whole.len > 0 && memmem(whole.bytes, whole.len, name, len) != NULL;
+	return (whole.len == len && memcmp(whole.bytes, name, len) == 0) ||
+	       (plain.len == len && memcmp(plain.bytes, name, len) == 0);
+}
+
+static uint32_t count_named(const struct watch_analysis *a, const char *name, bool is_part)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < a->count; i++)
+		count += is_named(&a->rows[i], name, is_part);
+	return count;
+}
+
+static int refuse_name(const struct watch_analysis *a, const char *name, uint32_t parts,
+		       struct err *err)
+{
+	SCOPED(text_free) struct text shown = TEXT_EMPTY;
+	SCOPED(text_free) struct text first = TEXT_EMPTY;
+
+	text_put_cut(&shown, (struct str){ name, (uint32_t)strlen(name) }, 60);
+	for (uint32_t i = 0; parts > 0 && i < a->count && first.len == 0; i++)
+		if (is_named(&a->rows[i], name, true))
+			text_put_cut(&first, a->rows[i].row->name, 60);
+	if (shown.has_failed || first.has_failed)
+		return err_set(err, -ENOMEM, "cannot look for a function: out of memory");
+	if (parts == 0) {
+		err_set(err, -ENOENT, "cannot find '%s' in this recording: it was not watched",
+			text_chars(&shown));
+		return err_mend(err, "what was watched: tare report --all");
+	}
+	err_set(err, -EINVAL, "cannot tell which function '%s' is: %u have it in their names",
+		text_chars(&shown), parts);
+	return err_mend(err, "give the whole name, such as '%s'", text_chars(&first));
+}
+
+int watch_over_time(struct screen *s, const struct report *r, const char *name, struct err *err)
+{
+	const struct watch_analysis *a = r->watch;
+	bool is_part = count_named(a, name, false) == 0;
+	uint32_t parts = is_part ? count_named(a, name, true) : 0;
+	bool is_first = true;
+
+	if (is_part && parts != 1)
+		return refuse_name(a, name, parts, err);
+	for (uint32_t i = 0; i < a->count; i++) {
+		if (!is_named(&a->rows[i], name, is_part))
+			continue;
+		if (!is_first)
+			screen_end(s);
+		is_first = false;
+		if (i < a->watched) {
+			watch_table_one(s, r, &a->rows[i]);
+			screen_end(s);
+			print_windows(s, r, a->rows[i].row);
+		} else {
+			SCOPED(text_free) struct text why = TEXT_EMPTY;
+
+			watch_put_why_not(&why, a->rows[i].row);
+			screen_wrap(s, text_chars(&why), 2);
+		}
+	}
+	return 0;
+}
