@@ -8,15 +8,13 @@
 
 #include "sense/places.h"
 
-#define PLACES_CODE_MAX_SKIP 15u /* bytes in front of a probe, at most */
-#define PLACES_CODE_MAX_BODY \
-	131072u /* longer functions are not looked through: the probe stays at the start */
+#define PLACES_CODE_MAX_SKIP 24u /* bytes in front of a probe, at most */
 
 struct places_code {
 	const uint8_t *bytes; /* from the function's first byte; borrowed */
 	size_t known;	      /* so many can be read */
 	uint64_t length;      /* of the function by the symbol table; 0: not known */
-	uint64_t offset;      /* in the file; a page's worth of it is that of the address too */
+	uint64_t offset;      /* in the file; within its page as the address is */
 	uint32_t next_symbol; /* bytes to the next symbol inside it; UINT32_MAX: none near */
 };
 
@@ -25,9 +23,9 @@ struct places_probe {
 	enum place_first first;
 };
 
-/* Decides. A probe moves only when no jump inside the function can lead to where it then lies or to what it jumped over:
- * every byte is taken for the begin of a jump, so none is overlooked. What is jumped over writes neither memory nor rsp and
- * does not branch: a return probe still finds the return address at rsp, and whoever calls comes by. */
+/* Where the probe may go by the function itself: behind instructions that write neither memory nor rsp and do not branch, so
+ * that a return probe finds the return address at rsp as at the start. It must not go there when a
+ * jump leads to there or to what was passed over: places_jumps.h. */
 struct places_probe places_code_probe(const struct places_code *code);
 
 #endif

@@ -34,10 +34,10 @@ static void say_other(struct search *s, const struct wish *w)
 {
 	put_file(s, w->seen_in);
 	switch (w->seen) {
-	case NAMES_UNDEFINED:
+	case PLACE_NAMES_UNDEFINED:
 		text_put(&s->text, " only calls it, and no file here has it");
 		break;
-	case NAMES_LABEL:
+	case PLACE_NAMES_LABEL:
 		text_put(&s->text, " has it as a label, not as a function: what lies there may be "
 				   "no instruction");
 		break;

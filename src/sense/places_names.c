@@ -17,7 +17,7 @@
 #define RANK_LOCAL     64u
 #define RANK_WEAK      32u
 
-void place_names_close(struct names *n)
+void place_names_close(struct place_names *n)
 {
 	free(n->versions);
 	if (n->elf != NULL)
@@ -26,15 +26,15 @@ void place_names_close(struct names *n)
 		elf_end(n->debug);
 	if (n->debug_fd >= 0)
 		close(n->debug_fd);
-	*n = NAMES_EMPTY;
+	*n = PLACE_NAMES_EMPTY;
 }
 
-void names_rewind(struct names *n)
+void place_names_rewind(struct place_names *n)
 {
 	n->table = n->at = 0;
 }
 
-static int read_segments(struct names *n)
+static int read_segments(struct place_names *n)
 {
 	size_t count;
 
@@ -55,7 +55,8 @@ static int read_segments(struct names *n)
 	return 0;
 }
 
-bool names_offset(const struct names *n, uint64_t address, uint64_t *out_offset, uint64_t *out_left)
+bool place_names_offset(const struct place_names *n, uint64_t address, uint64_t *out_offset,
+			uint64_t *out_left)
 {
 	for (size_t i = 0; i < n->segment_count; i++) {
 		const struct segment *s = &n->segments[i];
@@ -77,20 +78,20 @@ static Elf_Data *bytes_of(Elf_Scn *section, const GElf_Shdr *h)
 	Elf_Data *bytes;
 
 	if (section == NULL || h->sh_type == SHT_NOBITS || (h->sh_flags & SHF_COMPRESSED) != 0 ||
-	    h->sh_size > NAMES_MAX_BYTES)
+	    h->sh_size > PLACE_NAMES_MAX_BYTES)
 		return NULL;
 	bytes = elf_getdata(section, NULL);
 	return bytes != NULL && bytes->d_buf != NULL ? bytes : NULL;
 }
 
-static void add_table(struct names *n, Elf *elf, Elf_Scn *section, const GElf_Shdr *h)
+static void add_table(struct place_names *n, Elf *elf, Elf_Scn *section, const GElf_Shdr *h)
 {
-	struct names_table *table = &n->tables[n->table_count];
+	struct place_names_table *table = &n->tables[n->table_count];
 	Elf_Scn *link = elf_getscn(elf, h->sh_link);
 	Elf_Data *symbols, *strings;
 	GElf_Shdr of_strings;
 
-	if (n->table_count == NAMES_MAX_TABLES || h->sh_entsize != sizeof(Elf64_Sym) ||
+	if (n->table_count == PLACE_NAMES_MAX_TABLES || h->sh_entsize != sizeof(Elf64_Sym) ||
 	    link == NULL || gelf_getshdr(link, &of_strings) == NULL ||
 	    of_strings.sh_type != SHT_STRTAB)
 		return;
@@ -99,25 +100,25 @@ static void add_table(struct names *n, Elf *elf, Elf_Scn *section, const GElf_Sh
 	if (symbols == NULL || strings == NULL ||
 	    (uintptr_t)symbols->d_buf % _Alignof(Elf64_Sym) != 0)
 		return;
-	*table = (struct names_table){ .symbols = symbols->d_buf,
-				       .count = symbols->d_size / sizeof(Elf64_Sym),
-				       .strings = strings->d_buf,
-				       .string_bytes = strings->d_size };
+	*table = (struct place_names_table){ .symbols = symbols->d_buf,
+					     .count = symbols->d_size / sizeof(Elf64_Sym),
+					     .strings = strings->d_buf,
+					     .string_bytes = strings->d_size };
 	n->table_count++;
 }
 
 /* The versions that a file defines, by their numbers. */
-static int read_definitions(struct names *n, Elf_Scn *section, const GElf_Shdr *h)
+static int read_definitions(struct place_names *n, Elf_Scn *section, const GElf_Shdr *h)
 {
 	Elf_Data *bytes = bytes_of(section, h);
 	size_t at = 0;
 
 	if (bytes == NULL || n->versions != NULL)
 		return 0;
-	n->versions = calloc(NAMES_MAX_VERSIONS, sizeof(*n->versions));
+	n->versions = calloc(PLACE_NAMES_MAX_VERSIONS, sizeof(*n->versions));
 	if (n->versions == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < NAMES_MAX_VERSIONS && at <= INT32_MAX; i++) {
+	for (size_t i = 0; i < PLACE_NAMES_MAX_VERSIONS && at <= INT32_MAX; i++) {
 		GElf_Verdef definition;
 		GElf_Verdaux name;
 		const char *text;
@@ -127,7 +128,7 @@ static int read_definitions(struct names *n, Elf_Scn *section, const GElf_Shdr *
 		    gelf_getverdaux(bytes, (int)(at + definition.vd_aux), &name) == NULL)
 			break;
 		text = elf_strptr(n->elf, h->sh_link, name.vda_name);
-		if (text != NULL && definition.vd_ndx < NAMES_MAX_VERSIONS)
+		if (text != NULL && definition.vd_ndx < PLACE_NAMES_MAX_VERSIONS)
 			n->versions[definition.vd_ndx] =
 				(struct str){ text, (uint32_t)strnlen(text, STR_MAX_BYTES) };
 		if (definition.vd_next == 0)
@@ -140,10 +141,10 @@ static int read_definitions(struct names *n, Elf_Scn *section, const GElf_Shdr *
 /* What belongs to .dynsym and comes in sections of its own. */
 struct companions {
 	Elf_Data *versions;
-	size_t dynamic; /* its place in n->tables; NAMES_MAX_TABLES: none */
+	size_t dynamic; /* its place in n->tables; PLACE_NAMES_MAX_TABLES: none */
 };
 
-static int look_at(struct names *n, Elf_Scn *section, size_t names, struct companions *c)
+static int look_at(struct place_names *n, Elf_Scn *section, size_t names, struct companions *c)
 {
 	GElf_Shdr h;
 	const char *name;
@@ -153,11 +154,11 @@ static int look_at(struct names *n, Elf_Scn *section, size_t names, struct compa
 	if (h.sh_type == SHT_SYMTAB) {
 		add_table(n, n->elf, section, &h);
 		n->has_symtab = n->has_symtab || n->table_count > 0;
-	} else if (h.sh_type == SHT_DYNSYM && c->dynamic == NAMES_MAX_TABLES) {
+	} else if (h.sh_type == SHT_DYNSYM && c->dynamic == PLACE_NAMES_MAX_TABLES) {
 		size_t before = n->table_count;
 
 		add_table(n, n->elf, section, &h);
-		c->dynamic = n->table_count > before ? before : NAMES_MAX_TABLES;
+		c->dynamic = n->table_count > before ? before : PLACE_NAMES_MAX_TABLES;
 	} else if (h.sh_type == SHT_GNU_versym) {
 		c->versions = bytes_of(section, &h);
 	} else if (h.sh_type == SHT_GNU_verdef) {
@@ -170,9 +171,9 @@ static int look_at(struct names *n, Elf_Scn *section, size_t names, struct compa
 	return 0;
 }
 
-static int read_sections(struct names *n)
+static int read_sections(struct place_names *n)
 {
-	struct companions c = { NULL, NAMES_MAX_TABLES };
+	struct companions c = { NULL, PLACE_NAMES_MAX_TABLES };
 	size_t names;
 	int rc = 0;
 
@@ -181,7 +182,7 @@ static int read_sections(struct names *n)
 	for (Elf_Scn *s = elf_nextscn(n->elf, NULL); s != NULL && rc == 0;
 	     s = elf_nextscn(n->elf, s))
 		rc = look_at(n, s, names, &c);
-	if (c.dynamic < NAMES_MAX_TABLES && c.versions != NULL) {
+	if (c.dynamic < PLACE_NAMES_MAX_TABLES && c.versions != NULL) {
 		n->tables[c.dynamic].versions = c.versions->d_buf;
 		n->tables[c.dynamic].version_count = c.versions->d_size / sizeof(uint16_t);
 	}
@@ -189,7 +190,7 @@ static int read_sections(struct names *n)
 }
 
 /* The names that were stripped off, if they lie on this machine. */
-static void read_debug_file(struct names *n, int fd, struct str path)
+static void read_debug_file(struct place_names *n, int fd, struct str path)
 {
 	struct tables id = { 0 };
 
@@ -207,9 +208,9 @@ static void read_debug_file(struct names *n, int fd, struct str path)
 	}
 }
 
-int place_names_open(int fd, struct str path, struct names *out)
+int place_names_open(int fd, struct str path, struct place_names *out)
 {
-	SCOPED(place_names_close) struct names n = NAMES_EMPTY;
+	SCOPED(place_names_close) struct place_names n = PLACE_NAMES_EMPTY;
 	int rc = elffile_check(fd);
 
 	if (rc < 0)
@@ -225,7 +226,7 @@ int place_names_open(int fd, struct str path, struct names *out)
 	if (!n.has_symtab)
 		read_debug_file(&n, fd, path);
 	*out = n;
-	n = NAMES_EMPTY;
+	n = PLACE_NAMES_EMPTY;
 	return 0;
 }
 
@@ -243,39 +244,39 @@ static uint8_t rank_of(const Elf64_Sym *sym, struct str name)
 	return (uint8_t)rank;
 }
 
-static enum names_kind kind_of(const Elf64_Sym *sym)
+static enum place_names_kind kind_of(const Elf64_Sym *sym)
 {
 	if (sym->st_shndx == SHN_UNDEF)
-		return NAMES_UNDEFINED;
+		return PLACE_NAMES_UNDEFINED;
 	switch (ELF64_ST_TYPE(sym->st_info)) {
 	case STT_FUNC:
-		return NAMES_FUNCTION;
+		return PLACE_NAMES_FUNCTION;
 	case STT_GNU_IFUNC:
-		return NAMES_IFUNC;
+		return PLACE_NAMES_IFUNC;
 	case STT_NOTYPE:
-		return NAMES_LABEL;
+		return PLACE_NAMES_LABEL;
 	default:
-		return NAMES_DATA;
+		return PLACE_NAMES_DATA;
 	}
 }
 
 /* The version that the table of versions has for row `at`. */
-static void set_version(const struct names *n, const struct names_table *table, size_t at,
-			struct names_row *out)
+static void set_version(const struct place_names *n, const struct place_names_table *table,
+			size_t at, struct place_names_row *out)
 {
 	uint16_t number;
 
 	if (table->versions == NULL || n->versions == NULL || at >= table->version_count)
 		return;
 	number = table->versions[at] & VERSION_MASK;
-	if (number <= VER_NDX_GLOBAL || number >= NAMES_MAX_VERSIONS)
+	if (number <= VER_NDX_GLOBAL || number >= PLACE_NAMES_MAX_VERSIONS)
 		return;
 	out->version = n->versions[number];
 	out->is_default = (table->versions[at] & VERSION_HIDDEN) == 0;
 }
 
 /* "memcpy@@GLIBC_2.14", as linkers write it into .symtab. */
-static void split_version(struct names_row *row)
+static void split_version(struct place_names_row *row)
 {
 	const char *at = memchr(row->name.bytes, '@', row->name.len);
 	uint32_t len;
@@ -289,8 +290,8 @@ static void split_version(struct names_row *row)
 	row->name.len = len;
 }
 
-static bool describe(const struct names *n, const struct names_table *table, size_t at,
-		     struct names_row *out)
+static bool describe(const struct place_names *n, const struct place_names_table *table, size_t at,
+		     struct place_names_row *out)
 {
 	const Elf64_Sym *sym = &table->symbols[at];
 	unsigned type = ELF64_ST_TYPE(sym->st_info);
@@ -303,20 +304,20 @@ static bool describe(const struct names *n, const struct names_table *table, siz
 		      most < STR_MAX_BYTES + 1 ? most : STR_MAX_BYTES + 1);
 	if (len == 0 || len == most || len > STR_MAX_BYTES)
 		return false;
-	*out = (struct names_row){ .name = { table->strings + sym->st_name, (uint32_t)len },
-				   .kind = kind_of(sym),
-				   .address = sym->st_value,
-				   .bytes = sym->st_size };
+	*out = (struct place_names_row){ .name = { table->strings + sym->st_name, (uint32_t)len },
+					 .kind = kind_of(sym),
+					 .address = sym->st_value,
+					 .bytes = sym->st_size };
 	out->rank = rank_of(sym, out->name);
 	set_version(n, table, at, out);
 	split_version(out);
 	return out->name.len > 0;
 }
 
-bool names_next(struct names *n, struct names_row *out)
+bool place_names_next(struct place_names *n, struct place_names_row *out)
 {
 	while (n->table < n->table_count) {
-		const struct names_table *table = &n->tables[n->table];
+		const struct place_names_table *table = &n->tables[n->table];
 
 		while (n->at < table->count)
 			if (describe(n, table, n->at++, out))

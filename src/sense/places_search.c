@@ -26,18 +26,14 @@ static const struct str why_outside = STR_LITERAL("its address is not in the cod
 struct file_search {
 	struct search *s;
 	uint32_t file;
-	struct names names;
+	struct place_names names;
 	size_t first; /* in s->found: what this file gave begins there */
 	int fd;
-	uint8_t *window; /* code, from window_at on in the file */
-	uint64_t window_at;
-	size_t window_bytes;
 };
 
 static void file_search_free(struct file_search *f)
 {
 	place_names_close(&f->names);
-	free(f->window);
 	if (f->fd >= 0)
 		close(f->fd);
 }
@@ -59,7 +55,8 @@ static struct piece keep(struct search *s, struct str text)
 }
 
 /* The first wish that the symbol fulfils; NULL: none. */
-static struct wish *wish_for(struct search *s, const struct names_row *row, bool *out_is_literal)
+static struct wish *wish_for(struct search *s, const struct place_names_row *row,
+			     bool *out_is_literal)
 {
 	for (size_t i = 0; i < s->wish_count; i++) {
 		struct wish *w = &s->wishes[i];
@@ -77,27 +74,28 @@ static struct wish *wish_for(struct search *s, const struct names_row *row, bool
 }
 
 /* Something is called so that is no function: worth a word if no function is. */
-static void note_other(struct file_search *f, struct wish *w, const struct names_row *row)
+static void note_other(struct file_search *f, struct wish *w, const struct place_names_row *row)
 {
 	if (w->pattern.kind != PATTERN_EXACT ||
-	    (w->seen_in != NO_FILE && w->seen != NAMES_UNDEFINED))
+	    (w->seen_in != NO_FILE && w->seen != PLACE_NAMES_UNDEFINED))
 		return;
 	w->seen = row->kind;
 	w->seen_in = f->file;
 }
 
-static struct str why_not_of(const struct file_search *f, const struct names_row *row, bool is_code)
+static struct str why_not_of(const struct file_search *f, const struct place_names_row *row,
+			     bool is_code)
 {
 	if (f->names.is_go)
 		return why_go;
-	if (row->kind == NAMES_IFUNC)
+	if (row->kind == PLACE_NAMES_IFUNC)
 		return why_ifunc;
 	if (f->s->forms.is_cold)
 		return why_cold;
 	return is_code ? STR_EMPTY : why_outside;
 }
 
-static int take(struct file_search *f, const struct names_row *row)
+static int take(struct file_search *f, const struct place_names_row *row)
 {
 	struct search *s = f->s;
 	void *found = s->found;
@@ -113,12 +111,13 @@ static int take(struct file_search *f, const struct names_row *row)
 	w = wish_for(s, row, &new.is_literal);
 	if (w == NULL)
 		return 0;
-	if (row->kind != NAMES_FUNCTION && row->kind != NAMES_IFUNC) {
+	if (row->kind != PLACE_NAMES_FUNCTION && row->kind != PLACE_NAMES_IFUNC) {
 		note_other(f, w, row);
 		return 0;
 	}
-	new.why_not = keep(
-		s, why_not_of(f, row, names_offset(&f->names, row->address, &new.start, &left)));
+	new.why_not =
+		keep(s, why_not_of(f, row,
+				   place_names_offset(&f->names, row->address, &new.start, &left)));
 	if (w->pattern.kind != PATTERN_EXACT && (s->forms.is_cold || left == 0))
 		return 0;
 	w->has_found = true;
@@ -180,7 +179,7 @@ static struct found *found_before(const struct file_search *f, uint64_t address)
 }
 
 /* Is `row` a plainer name than the one that `found` has? */
-static bool is_plainer(const struct search *s, const struct names_row *row,
+static bool is_plainer(const struct search *s, const struct place_names_row *row,
 		       const struct found *found)
 {
 	const char *name = text_chars(&s->text) + found->symbol.at;
@@ -193,11 +192,11 @@ static bool is_plainer(const struct search *s, const struct names_row *row,
 }
 
 /* A second look at a symbol: is it another name of what was found, or does it lie just behind its begin? */
-static void look_again(struct file_search *f, const struct names_row *row)
+static void look_again(struct file_search *f, const struct place_names_row *row)
 {
 	struct found *found;
 
-	if (row->kind == NAMES_UNDEFINED || row->kind == NAMES_DATA)
+	if (row->kind == PLACE_NAMES_UNDEFINED || row->kind == PLACE_NAMES_DATA)
 		return;
 	found = found_before(f, row->address);
 	if (found == NULL)
@@ -209,7 +208,7 @@ static void look_again(struct file_search *f, const struct names_row *row)
 			found->next_symbol = (uint32_t)distance;
 		return;
 	}
-	if (row->kind == NAMES_LABEL)
+	if (row->kind == PLACE_NAMES_LABEL)
 		return;
 	if (row->bytes > found->bytes)
 		found->bytes = row->bytes;
@@ -217,45 +216,6 @@ static void look_again(struct file_search *f, const struct names_row *row)
 		found->symbol = keep(f->s, row->name);
 		found->rank = row->rank;
 	}
-}
-
-/* The bytes of the file at `offset`, at most `want` of them: fewer where it or the window ends. */
-static const uint8_t *code_at(struct file_search *f, uint64_t offset, size_t want,
-			      size_t *out_known)
-{
-	bool is_inside = offset >= f->window_at && offset - f->window_at <= f->window_bytes;
-
-	if (!is_inside || want > f->window_bytes - (size_t)(offset - f->window_at)) {
-		ssize_t count = pread(f->fd, f->window, WINDOW_BYTES, (off_t)offset);
-
-		f->window_at = offset;
-		f->window_bytes = count > 0 ? (size_t)count : 0;
-	}
-	*out_known = f->window_bytes - (size_t)(offset - f->window_at);
-	if (*out_known > want)
-		*out_known = want;
-	return f->window + (offset - f->window_at);
-}
-
-static void place_probe(struct file_search *f, struct found *found)
-{
-	struct places_code code = { .offset = found->start, .next_symbol = found->next_symbol };
-	struct places_probe probe;
-	uint64_t offset, left = 0;
-
-	if (!names_offset(&f->names, found->address, &offset, &left))
-		return;
-	if (found->bytes > left)
-		found->bytes = 0; /* reaches out of its code: not to be believed */
-	code.length = found->bytes;
-	if (left > PLACES_CODE_MAX_BODY)
-		left = PLACES_CODE_MAX_BODY;
-	if (found->bytes > 0 && found->bytes < left)
-		left = found->bytes;
-	code.bytes = code_at(f, offset, (size_t)left, &code.known);
-	probe = places_code_probe(&code);
-	found->first = probe.first;
-	found->offset = found->start + probe.skip;
 }
 
 static void name_it(struct search *s, struct found *found)
@@ -269,25 +229,21 @@ static void name_it(struct search *s, struct found *found)
 static int search_names(struct file_search *f)
 {
 	struct search *s = f->s;
-	struct names_row row;
+	struct place_names_row row;
 	int rc = 0;
 
-	while (rc == 0 && names_next(&f->names, &row))
+	while (rc == 0 && place_names_next(&f->names, &row))
 		rc = take(f, &row);
 	merge(f);
 	if (rc < 0 || s->count == f->first)
 		return rc;
-	f->window = malloc(WINDOW_BYTES);
-	if (f->window == NULL)
-		return -ENOMEM;
-	names_rewind(&f->names);
-	while (names_next(&f->names, &row))
+	place_names_rewind(&f->names);
+	while (place_names_next(&f->names, &row))
 		look_again(f, &row);
-	for (size_t i = f->first; i < s->count; i++) {
-		place_probe(f, &s->found[i]);
+	for (size_t i = f->first; i < s->count; i++)
 		name_it(s, &s->found[i]);
-	}
-	return s->text.has_failed ? -ENOMEM : 0;
+	rc = search_place_probes(s, f->first, f->fd, &f->names);
+	return s->text.has_failed ? -ENOMEM : rc;
 }
 
 int search_file(struct search *s, uint32_t at)
@@ -297,7 +253,7 @@ int search_file(struct search *s, uint32_t at)
 	struct str alias = { file->alias, file->alias != NULL ? (uint32_t)strlen(file->alias) : 0 };
 	SCOPED(file_search_free)
 	struct file_search f = {
-		.s = s, .file = at, .names = NAMES_EMPTY, .first = s->count, .fd = -1
+		.s = s, .file = at, .names = PLACE_NAMES_EMPTY, .first = s->count, .fd = -1
 	};
 	bool is_wanted = false;
 	int rc;

@@ -39,8 +39,8 @@ struct wish {
 	struct pattern pattern;
 	bool takes_file; /* that is being searched */
 	bool has_found, has_literal;
-	enum names_kind seen; /* with seen_in: what else is called so */
-	uint32_t seen_in;     /* file; NO_FILE: nothing is */
+	enum place_names_kind seen; /* with seen_in: what else is called so */
+	uint32_t seen_in;	    /* file; NO_FILE: nothing is */
 };
 
 struct search {
@@ -58,6 +58,9 @@ struct search {
 /* Finds what the wishes mean in file `at` and appends it, with its names and where its probe goes. A file that cannot be read
  * gets its error. -ENOMEM. */
 int search_file(struct search *s, uint32_t at);
+
+/* Says for what was found in one file, from `first` on and sorted by address, where its probe goes. -ENOMEM. */
+int search_place_probes(struct search *s, size_t first, int fd, const struct place_names *names);
 
 /* Appends bytes to the text. */
 struct piece search_keep(struct search *s, const char *bytes, size_t len);
