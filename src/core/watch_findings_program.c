@@ -142,23 +142,33 @@ bool watch_rule_grown(const struct watch_facts *f, struct finding *out)
 	return true;
 }
 
+/* Own time of all but the first. */
+static struct estimate others_of_run(const struct watch_analysis *a)
+{
+	struct estimate all = a->all_of_run, first = a->rows[0].share_of_run;
+
+	all.value = fmax(all.value - first.value, 0);
+	all.error = sqrt(fmax(all.error * all.error - first.error * first.error, 0));
+	return all;
+}
+
 bool watch_rule_one_share(const struct watch_facts *f, struct finding *out)
 {
 	const struct watch_analysis *a = f->a;
 	const struct watched_answer *first = &a->rows[0];
-	double others;
+	struct estimate others;
 
 	if (a->timed < 2 || a->all_is_at_least || first->cannot_rank ||
 	    !watch_stands_out(first->share_of_run))
 		return false;
-	others = a->all_of_run.value - first->share_of_run.value;
-	if (first->share_of_run.value - first->share_of_run.error <= others)
+	others = others_of_run(a);
+	if (first->share_of_run.value - first->share_of_run.error <= others.value + others.error)
 		return false;
 	watch_put_name(&out->title, first->row);
 	text_put(&out->title, " takes more than all others together");
 	watch_put_share(&out->evidence, first->share_of_run);
 	text_put(&out->evidence, " of the run against ");
-	measured_put_share(&out->evidence, others, 0, true);
+	watch_put_share(&out->evidence, others);
 	text_put(&out->evidence, " for ");
 	text_put_counted(&out->evidence, a->timed - 1, "other");
 	text_put(&out->evidence, ", each by its own time.");

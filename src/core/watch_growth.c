@@ -186,6 +186,14 @@ static struct change find_change(const double *values, const double *weights, ui
 	return change;
 }
 
+/* The same of the windows' percentiles, each as good as another. */
+static struct change find_change_of_p99(const struct judging *j)
+{
+	for (uint32_t i = 0; i < j->count; i++)
+		j->scratch->weights[i] = 1;
+	return find_change(j->scratch->p99_ns, j->scratch->weights, j->count);
+}
+
 static bool has_grown(const struct side *from, const struct side *to)
 {
 	return !to->is_below_floor && to->value >= LEAST_GROWTH * from->value &&
@@ -233,7 +241,8 @@ static void collect_over(struct judging *j, double threshold_ns)
 	}
 }
 
-/* Says where it changed; a step is said by its two sides, if they still show it. */
+/* Says where it changed; a step is said by its two sides, if they still show it. What lies over a threshold steps also
+ * where a percentile grows little by little, so that is asked of the percentile itself. */
 static int place(const struct judging *j, bool is_p99, const struct side thirds[2],
 		 struct growth *out)
 {
@@ -245,6 +254,8 @@ static int place(const struct judging *j, bool is_p99, const struct side thirds[
 	out->has_grown = true;
 	out->at_ns = j->span->windows[s->places[change.at]].at * j->span->row_ns;
 	say(&thirds[0], &thirds[1], out);
+	if (is_p99)
+		change.is_step = find_change_of_p99(j).is_step;
 	if (!change.is_step)
 		return 0;
 
@@ -266,12 +277,9 @@ static int find_early_step(const struct judging *j, struct growth *out)
 {
 	struct judging all = *j;
 	struct side mean[2] = { 0 }, p99[2] = { 0 };
-	struct change change;
+	struct change change = find_change_of_p99(j);
 	int status;
 
-	for (uint32_t i = 0; i < j->count; i++)
-		j->scratch->weights[i] = 1;
-	change = find_change(j->scratch->p99_ns, j->scratch->weights, j->count);
 	all.alpha /= j->count;
 	if (!change.is_step || change.at < LEAST_WINDOWS / 3 || change.at > j->count / 3)
 		return 0;

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define Z95 1.959963984540054
+#define Z95	 1.959963984540054
+#define ROUNDING 1e-12
 
 /* Sums over kept frames; w is what a frame stands for, d its duration, p the part of it. */
 struct part_sums {
@@ -81,8 +82,10 @@ static struct estimate share_of(const struct slow_sums *sums, const struct part_
 
 	double squares = part->wwpp - 2 * e.value * part->wwpd + e.value * e.value * sums->wwdd;
 
+	if (squares < ROUNDING * part->wwpp)
+		squares = 0; /* all frames have the same share */
 	e.error = stats_t95((size_t)sums->kept - 1) *
-		  sqrt(fmax(squares, 0) * sums->kept / (sums->kept - 1)) / sums->wd;
+		  sqrt(squares * sums->kept / (sums->kept - 1)) / sums->wd;
 	if (e.value <= 0 && was_called) /* none seen in so many */
 		e.error = 3 / sums->kept;
 	e.error = fmin(e.error + (sums->hidden - part->hidden) / sums->wd, 1);

@@ -121,8 +121,8 @@ static bool says_no_function(const struct spoken *s)
 	if (row->own_ns.is_known) {
 		text_put(s->t, a->has_frames ? "A frame takes " : "A task takes ");
 		measured_put_duration(s->t, row->calls.mean_ns,
-				      row->calls.has_error ? row->calls.mean_error_ns
-							   : MEASURED_NO_ERROR);
+				      row->calls.mean_error_ns > 0 ? row->calls.mean_error_ns
+								   : MEASURED_NO_ERROR);
 		text_put(s->t, ": no function was watched");
 	} else {
 		text_put(s->t, a->has_frames ? "No frame was seen, and no function was watched"
@@ -240,7 +240,7 @@ static bool says_grown(const struct spoken *s)
 
 	for (uint32_t i = 0; i < s->a->timed; i++) {
 		const struct watched_answer *answer = &s->a->rows[i];
-		bool has_p99 = grown_by(&answer->p99_growth) >= DOUBLED;
+		bool has_p99 = grown_by(&answer->p99_growth) >= grown_by(&answer->mean_growth);
 		const struct growth *growth = has_p99 ? &answer->p99_growth : &answer->mean_growth;
 
 		if (grown_by(growth) < DOUBLED || !is_worth_a_word(answer))

@@ -105,6 +105,8 @@ static void what_grows_little_by_little_is_no_step(void **state)
 	assert_true(g->has_grown && !g->is_step);
 	assert_true(is_near(g->from_ns, 16000, 150) && is_near(g->to_ns, 40000, 200));
 	assert_true(is_near((double)g->at_ns, 1800e9, 1e9));
+	g = &a.rows[0].p99_growth;
+	assert_true(g->has_grown && !g->is_step);
 }
 
 static void what_stays_shrinks_or_grows_by_less_than_a_fifth_has_not_grown(void **state)
