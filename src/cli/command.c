@@ -8,6 +8,7 @@
 
 const struct command *const commands[] = {
 	&command_record,
+	&command_watch,
 	&command_report,
 	&command_doctor,
 };

@@ -40,8 +40,9 @@ struct child {
 /* Forks; the child waits, with the signal mask it would have had without us. */
 int child_start(struct child *c, char **command, const void *old_mask, struct err *err);
 
-/* Can this command be executed, as execvp would find it? 0, -ENOENT, -EACCES or -ENOEXEC; asked before anything is made. */
-int child_look(const char *command);
+/* Can this command be executed, as execvp would find it? 0 with its path in `out_path` (PATH_MAX bytes), -ENOENT, -EACCES
+ * or -ENOEXEC; asked before anything is made. */
+int child_find(const char *command, char *out_path);
 
 /* Lets it exec. 0, or -errno of the exec (then it has ended and was waited for). */
 int child_release(struct child *c);

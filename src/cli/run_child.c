@@ -46,16 +46,18 @@ static int look_at(const char *path)
 	return 0;
 }
 
-int child_look(const char *command)
+int child_find(const char *command, char *out_path)
 {
 	const char *folders = getenv("PATH");
 	char path[PATH_MAX];
 	int found = -ENOENT;
 
-	if (command[0] == '\0')
+	if (command[0] == '\0' || strlen(command) >= PATH_MAX)
 		return -ENOENT;
-	if (strchr(command, '/') != NULL)
+	if (strchr(command, '/') != NULL) {
+		memcpy(out_path, command, strlen(command) + 1);
 		return look_at(command);
+	}
 	if (folders == NULL)
 		folders = "/bin:/usr/bin"; /* as execvp */
 	for (const char *at = folders; found != 0;) {
@@ -66,6 +68,8 @@ int child_look(const char *command)
 
 		if (code == 0 || code == -EACCES)
 			found = code;
+		if (code == 0)
+			memcpy(out_path, path, (size_t)n + 1);
 		if (at[len] == '\0')
 			break;
 		at += len + 1;

@@ -282,7 +282,8 @@ static int go_command(struct run *r, struct watcher *w, struct err *err)
 {
 	SCOPED(child_free) struct child child = CHILD_EMPTY;
 	char **command = r->opts->command;
-	int code = child_look(command[0]);
+	char path[PATH_MAX];
+	int code = child_find(command[0], path);
 
 	if (code < 0)
 		return cannot_run(command[0], code, err);

@@ -50,6 +50,9 @@ const struct watched_row *watchlist_row(const struct watchlist *w, uint32_t id);
 void watchlist_set_costs(struct watchlist *w, uint32_t id, const struct pace_costs *measured,
 			 const struct pace_costs *assumed, uint64_t floor_ps);
 
+/* What all may take together from the next window on: the price less what the recorder itself takes. */
+void watchlist_set_price(struct watchlist *w, uint64_t price_ppm);
+
 /* It is watched no more, and why: copied. An empty text: it is again, from the given interval on. -ENOSPC: the text has no
  * room; -ENOMEM. */
 int watchlist_set_why_not(struct watchlist *w, uint32_t id, struct str why_not);

@@ -273,3 +273,8 @@ int watchlist_slow(struct watchlist *w, const struct frames_frame *frame, uint32
 	kept.number = number;
 	return frames_add(&w->frames, &kept);
 }
+
+void watchlist_set_price(struct watchlist *w, uint64_t price_ppm)
+{
+	w->settings.limits.price_ppm = price_ppm;
+}

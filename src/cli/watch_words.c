@@ -1,0 +1,254 @@
+/* watch_words.c - what `tare watch` says: at the start, while it runs, and when it ends. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/watch.h"
+#include "core/scoped.h"
+#include "format/json.h"
+
+#define SUMMARY_SCHEMA_VERSION 1
+#define LINES_MOST	       60u /* rows told at the start; the rest as a number */
+
+void watch_format_cost(uint64_t ps, char *out, size_t size)
+{
+	double ns = (double)ps / (double)PS_PER_NS;
+
+	if (ns < 10)
+		snprintf(out, size, "%.1f ns", ns);
+	else if (ns < 100)
+		snprintf(out, size, "%.0f ns", ns);
+	else
+		snprintf(out, size, "%.1f µs", ns / (double)NS_PER_US);
+}
+
+/* ---- the start ---- */
+
+static const char *how_of(const struct watched_row *row)
+{
+	switch ((enum watched_kind)row->kind) {
+	case WATCHED_SCOPE:
+		return "in process";
+	case WATCHED_TASK:
+		return "a task";
+	case WATCHED_FRAME:
+		return "the frame";
+	default:
+		return "";
+	}
+}
+
+void watch_say_row(const struct watch_session *s, const struct watched_row *row)
+{
+	SCOPED(text_free) struct text line = TEXT_EMPTY;
+	char cost[32];
+
+	if (s->run.opts->is_quiet)
+		return;
+	text_put(&line, row->why_not.len > 0 ? "not watching " : "watching ");
+	text_put_name(&line, row->name);
+	if (row->module.len > 0) {
+		text_put(&line, " (");
+		text_put_name(&line, row->module);
+		text_put(&line, ")");
+	}
+	if (row->why_not.len > 0) {
+		text_put(&line, ": ");
+		text_put_name(&line, row->why_not);
+	} else {
+		watch_format_cost(watch_call_ps(row, (uint32_t)s->opts->interval), cost,
+				  sizeof(cost));
+		text_printf(&line, " at %s a call%s, ", cost,
+			    row->untimed_ps == 0 ? " (assumed)" : "");
+		text_put(&line, how_of(row));
+		text_put_name(&line, row->first);
+	}
+	if (!line.has_failed)
+		fprintf(s->run.app->talk, "%s\n", text_chars(&line));
+}
+
+/* Two digits, rounded down: it is a limit. */
+static uint64_t round_down(uint64_t count)
+{
+	uint64_t step = 1;
+
+	while (count / step >= 100)
+		step *= 10;
+	return count / step * step;
+}
+
+/* Calls a second that the price pays for, of each of the watched. */
+static void say_sum(const struct watch_session *s, uint64_t sum_ps)
+{
+	uint64_t second_ps = units_ppm_of(NS_PER_S * PS_PER_NS, s->run.opts->price_ppm);
+	char sum[32], price[32], rate[32];
+
+	watch_format_cost(sum_ps, sum, sizeof(sum));
+	units_format_price(s->run.opts->price_ppm, price, sizeof(price));
+	units_format_exact(round_down(second_ps / sum_ps), rate, sizeof(rate));
+	fprintf(s->run.app->talk,
+		"together %s a call of each; the price of %s allows %s calls a second of them\n",
+		sum, price, rate);
+}
+
+void watch_say_start(const struct watch_session *s)
+{
+	uint32_t count = watchlist_count(s->list);
+	uint64_t sum_ps = 0;
+
+	if (s->run.opts->is_quiet)
+		return;
+	for (uint32_t id = 0; id < count; id++) {
+		const struct watched_row *row = watchlist_row(s->list, id);
+
+		if (row->why_not.len == 0)
+			sum_ps += watch_call_ps(row, (uint32_t)s->opts->interval);
+		if (id < LINES_MOST)
+			watch_say_row(s, row);
+	}
+	if (count > LINES_MOST)
+		fprintf(s->run.app->talk, "and %u more: tare report tells them all\n",
+			count - LINES_MOST);
+	if (s->expects_inside)
+		fprintf(s->run.app->talk, "watching the scopes of libtare in %s as it names them\n",
+			s->run.comm);
+	if (s->inside_why[0] != '\0')
+		fprintf(s->run.app->talk, "not watching the scopes of libtare: %s\n",
+			s->inside_why);
+	if (sum_ps > 0)
+		say_sum(s, sum_ps);
+}
+
+/* ---- while it runs, and at the end ---- */
+
+static void append(char *out, size_t size, const char *part)
+{
+	size_t used = strlen(out);
+
+	snprintf(out + used, size - used, "%s%s", used > 0 ? " · " : "", part);
+}
+
+/* What watching takes, in millionths of one CPU, as the price is kept: start-up and calibration over ten minutes. */
+static uint64_t running_ppm(const struct watch_session *s, struct mono now)
+{
+	uint64_t elapsed_ns = mono_elapsed_ns(s->run.start, now);
+	const struct label *l = &s->run.label;
+
+	return run_share_ppm(l->sample_ns + l->kernel_ns + l->fixed_ns + l->save_ns, elapsed_ns) +
+	       run_share_ppm(l->start_ns,
+			     elapsed_ns > WATCH_PLAN_SPREAD_NS ? elapsed_ns : WATCH_PLAN_SPREAD_NS);
+}
+
+/* The parts of the line, so that the middle can go on a narrow terminal. */
+struct status_parts {
+	char clock[32], calls[96], price[96], file[96], window[48], lost[48], paused[80];
+};
+
+static void fill_parts(const struct watch_session *s, struct mono now, struct status_parts *p)
+{
+	uint64_t calls, timed;
+	char a[32], b[32];
+
+	watch_sources_live(&s->sources, &calls, &timed);
+	units_format_clock(mono_elapsed_ns(s->run.start, now), p->clock, sizeof(p->clock));
+	units_format_count(calls, a, sizeof(a));
+	units_format_count(timed, b, sizeof(b));
+	snprintf(p->calls, sizeof(p->calls), "%s calls, %s timed", a, b);
+	units_format_price(running_ppm(s, now), a, sizeof(a));
+	units_format_price(s->run.opts->price_ppm, b, sizeof(b));
+	snprintf(p->price, sizeof(p->price), "price %s of %s", a, b);
+	units_format_size_of(s->run.file_bytes, s->run.opts->max_bytes, a, sizeof(a));
+	snprintf(p->file, sizeof(p->file), "file %s for ever", a);
+	units_format_duration(s->opts->window_ns, a, sizeof(a));
+	snprintf(p->window, sizeof(p->window), "window %s", a);
+	units_format_count(s->run.label.lost, a, sizeof(a));
+	snprintf(p->lost, sizeof(p->lost), "lost %s", a);
+	p->paused[0] = '\0';
+	if (s->run.is_paused) {
+		units_format_duration(mono_elapsed_ns(s->run.paused_since, now), a, sizeof(a));
+		snprintf(p->paused, sizeof(p->paused), "saves held up by a reader for %s", a);
+	}
+}
+
+void watch_status(const void *session, struct mono now, unsigned columns, char *out, size_t size)
+{
+	const struct watch_session *s = session;
+	bool is_wide = columns == 0 || columns >= 125;
+	struct status_parts p;
+
+	fill_parts(s, now, &p);
+	out[0] = '\0';
+	append(out, size, p.clock);
+	append(out, size, p.calls);
+	append(out, size, p.price);
+	if (is_wide) {
+		append(out, size, p.file);
+		append(out, size, p.window);
+	}
+	append(out, size, p.paused[0] != '\0' ? p.paused : p.lost);
+	if (columns == 0 || columns >= 72)
+		append(out, size, "Ctrl-C ends");
+}
+
+void watch_summary(const void *session)
+{
+	const struct watch_session *s = session;
+	const struct label *l = &s->run.label;
+	struct mono end = { s->run.start.ns + l->elapsed_ns };
+	char all[32], start[32];
+	struct status_parts p;
+
+	fill_parts(s, end, &p);
+	units_format_price(run_share_ppm(l->own_cpu_ns + l->kernel_ns, l->elapsed_ns), all,
+			   sizeof(all));
+	units_format_price(run_share_ppm(l->start_ns, l->elapsed_ns), start, sizeof(start));
+	snprintf(p.price, sizeof(p.price), "price %s, of which %s to start", all, start);
+	fprintf(s->run.app->talk, "tare watch: %s · %s · %s · %s · %s\n", p.clock, p.calls, p.price,
+		p.file, p.lost);
+	fprintf(s->run.app->talk, "%s\nlook: tare report %s\n", s->run.path, s->run.path);
+}
+
+void watch_json(const void *session)
+{
+	const struct watch_session *s = session;
+	const struct label *l = &s->run.label;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} numbers[] = {
+		{ "elapsed_ns", l->elapsed_ns },
+		{ "watched", s->watched },
+		{ "not_watched", s->not_watched },
+		{ "windows", s->watch.windows },
+		{ "calls", s->watch.calls },
+		{ "timed", s->watch.timed },
+		{ "frames", s->watch.frames },
+		{ "slow_frames", s->watch.slow },
+		{ "lost", l->lost },
+		{ "own_cpu_ns", l->own_cpu_ns },
+		{ "charged_ns", l->kernel_ns },
+		{ "price_limit_ppm", l->price_limit_ppm },
+		{ "file_bytes", s->run.file_bytes },
+		{ "size_limit_bytes", l->size_limit_bytes },
+	};
+	struct json j;
+
+	json_begin(&j, json_to_file, s->run.app->out, 0);
+	json_open_object(&j);
+	json_key(&j, "schema_version");
+	json_u64(&j, SUMMARY_SCHEMA_VERSION);
+	json_key(&j, "file");
+	json_chars(&j, s->run.path);
+	json_key(&j, "ended_by");
+	json_str(&j, l->ended_by);
+	json_key(&j, "exit_status");
+	if (l->exit_status < 0)
+		json_null(&j);
+	else
+		json_i64(&j, l->exit_status);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		json_key(&j, numbers[i].key);
+		json_u64(&j, numbers[i].value);
+	}
+	json_close(&j);
+	json_end(&j);
+}
