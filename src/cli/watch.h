@@ -91,7 +91,7 @@ void watch_format_cost(uint64_t ps, char *out, size_t size);
 /* As struct instrument has them. */
 void watch_status(const void *session, struct mono now, unsigned columns, char *out, size_t size);
 void watch_summary(const void *session);
-void watch_json(const void *session);
+void watch_summary_json(const void *session);
 
 /* ---- watch_list.c: `tare watch --list` ---- */
 

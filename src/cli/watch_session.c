@@ -277,5 +277,5 @@ const struct instrument watch_instrument = {
 	.label_price = watch_label_price_only,
 	.status = watch_status,
 	.summary = watch_summary,
-	.json = watch_json,
+	.json = watch_summary_json,
 };

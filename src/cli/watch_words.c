@@ -207,7 +207,7 @@ void watch_summary(const void *session)
 	fprintf(s->run.app->talk, "%s\nlook: tare report %s\n", s->run.path, s->run.path);
 }
 
-void watch_json(const void *session)
+void watch_summary_json(const void *session)
 {
 	const struct watch_session *s = session;
 	const struct label *l = &s->run.label;
