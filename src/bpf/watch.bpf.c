@@ -117,10 +117,10 @@ static __noinline int begin(struct hit *hit)
 		add(&control.lost_places, 1);
 		return 0;
 	}
-	if (!is_home(thread, hit->sp)) {
-		if (is_timed(hit, &weight))
+	if (hit->is_counted || !is_home(thread, hit->sp)) {
+		if (is_timed(hit, &weight) && !hit->is_counted)
 			add(&control.lost_returns, 1);
-		return 0;
+		return hit->is_counted ? pass(hit) : 0;
 	}
 	drop_gone(thread, hit->sp);
 	if (!is_timed(hit, &weight))
@@ -174,7 +174,9 @@ static __always_inline bool is_ours(void)
 static __always_inline bool enter(struct pt_regs *regs)
 {
 	uint64_t cookie = bpf_get_attach_cookie(regs);
-	struct hit hit = { .regs = regs, .at = (uint32_t)cookie };
+	struct hit hit = { .regs = regs,
+			   .at = (uint32_t)cookie & ~WATCH_COUNTED,
+			   .is_counted = cookie & WATCH_COUNTED };
 
 	hit.point = bpf_map_lookup_elem(&points, &hit.at);
 	hit.counter = counter_of(hit.at);
@@ -276,7 +278,8 @@ static __noinline int end(struct hit *hit, struct thread *thread, struct open_ca
 static __always_inline void leave(struct pt_regs *regs)
 {
 	uint64_t now_ns = bpf_ktime_get_ns();
-	struct hit hit = { .regs = regs, .at = (uint32_t)bpf_get_attach_cookie(regs) };
+	uint64_t cookie = bpf_get_attach_cookie(regs);
+	struct hit hit = { .regs = regs, .at = (uint32_t)cookie & ~WATCH_COUNTED };
 	struct thread *thread;
 	struct open_call *open;
 

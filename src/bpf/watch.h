@@ -8,9 +8,11 @@
 #include <stdint.h>
 #endif
 
-#define WATCH_DEPTH	64u /* open timed calls of a thread: the kernel returns from no more either */
-#define WATCH_POINTS	1025u /* WATCHLIST_MOST and the frame */
-#define WATCH_LINE	64
+#define WATCH_DEPTH  64u /* open timed calls of a thread: the kernel returns from no more either */
+#define WATCH_POINTS 1025u /* WATCHLIST_MOST and the frame */
+#define WATCH_LINE   64
+#define WATCH_COUNTED \
+	UINT32_C(0x80000000) /* in a cookie, with the point: its calls are only counted */
 #define WATCH_NO_POINT	UINT32_C(0xffffffff)
 #define WATCH_DOUBLED	12u   /* from interval 1 to WATCH_INTERVAL */
 #define WATCH_INTERVAL	4096u /* an interval doubles no further, unless more was ordered */
@@ -21,10 +23,11 @@ struct watch_control {
 	uint64_t window;  /* number of the running one, from 1 */
 	uint64_t slow_ns; /* frames from here on are kept; 0: none */
 	uint64_t spare[6];
-	uint64_t open;	       /* timed calls that have not ended; may be too high, never too low */
-	uint64_t lost_places;  /* threads for which there was no memory: their call was not timed */
-	uint64_t lost_returns; /* not timed: deeper than WATCH_DEPTH timed calls, or not on their thread's own stack */
-	uint64_t lost_slow;    /* slow frames that found the ring full */
+	uint64_t open;	      /* timed calls that have not ended; may be too high, never too low */
+	uint64_t lost_places; /* threads for which there was no memory: their call was not timed */
+	uint64_t
+		lost_returns; /* not timed: deeper than WATCH_DEPTH timed calls, or not on their thread's own stack */
+	uint64_t lost_slow; /* slow frames that found the ring full */
 	uint64_t spare_open[4];
 };
 

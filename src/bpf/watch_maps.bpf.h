@@ -116,7 +116,8 @@ struct hit {
 	struct watch_counter *counter;
 	uint64_t sp;
 	uint64_t call;
-	uint32_t at; /* the point's number */
+	uint32_t at;	 /* the point's number */
+	bool is_counted; /* and not timed */
 };
 
 /* Adds, also while another task does. */

@@ -75,12 +75,13 @@ enum watched_kind {
  * calibrations; one that reads 0 was not measured, and the assumed one is then charged. */
 struct watched_row {
 	uint32_t id;
-	uint32_t kind;	     /* enum watched_kind */
-	struct str name;     /* demangled */
-	struct str symbol;   /* as the binary has it; empty in process */
-	struct str module;   /* file name of the binary, without folders; empty in process */
-	struct str pattern;  /* what was asked for that chose it */
-	struct str mode;     /* "session", "entry+return", "in process"; empty: not watched */
+	uint32_t kind;	    /* enum watched_kind */
+	struct str name;    /* demangled */
+	struct str symbol;  /* as the binary has it; empty in process */
+	struct str module;  /* file name of the binary, without folders; empty in process */
+	struct str pattern; /* what was asked for that chose it */
+	struct str
+		mode; /* "session", "entry+return", "counting", "in process"; empty: not watched */
 	struct str first;    /* its first instruction: "nop5", "push", "other"; empty in process */
 	struct str why_not;  /* empty while it is watched; else "not found", "inlined away", ... */
 	uint64_t offset;     /* in the file */

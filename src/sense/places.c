@@ -205,6 +205,7 @@ static void fill_row(const struct found *f, const struct shared *shared, const c
 			       .start = f->start,
 			       .bytes = f->bytes,
 			       .first = f->first,
+			       .may_throw = f->may_throw,
 			       .why_not = within(text, f->why_not) };
 }
 

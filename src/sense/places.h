@@ -35,7 +35,8 @@ struct place {
 	uint64_t start;		/* in the file: its first instruction */
 	uint64_t bytes;		/* its length by the symbol table; 0: not known */
 	enum place_first first; /* what stands at `offset` */
-	struct str why_not;	/* empty: it can be watched */
+	bool may_throw; /* an exception may pass through it: a return probe would end the program then */
+	struct str why_not; /* empty: it can be watched */
 };
 
 struct places_settings {

@@ -168,6 +168,8 @@ static int look_at(struct place_names *n, Elf_Scn *section, size_t names, struct
 	if (name != NULL &&
 	    (strcmp(name, ".go.buildinfo") == 0 || strcmp(name, ".note.go.buildid") == 0))
 		n->is_go = true;
+	if (name != NULL && strcmp(name, ".gcc_except_table") == 0)
+		n->catch_bytes += h.sh_size;
 	return 0;
 }
 
@@ -312,6 +314,15 @@ static bool describe(const struct place_names *n, const struct place_names_table
 	set_version(n, table, at, out);
 	split_version(out);
 	return out->name.len > 0;
+}
+
+bool place_names_throws(const struct place_names *n)
+{
+	uint64_t code_bytes = 0;
+
+	for (size_t i = 0; i < n->segment_count; i++)
+		code_bytes += n->segments[i].file_bytes;
+	return n->catch_bytes > code_bytes / 4096;
 }
 
 bool place_names_next(struct place_names *n, struct place_names_row *out)

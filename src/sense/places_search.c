@@ -101,6 +101,7 @@ static int take(struct file_search *f, const struct place_names_row *row)
 	void *found = s->found;
 	struct found new = { .address = row->address,
 			     .file = f->file,
+			     .may_throw = place_names_throws(&f->names),
 			     .next_symbol = UINT32_MAX,
 			     .rank = UINT8_MAX };
 	uint64_t left = 0;

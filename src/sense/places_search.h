@@ -29,7 +29,7 @@ struct found {
 	uint32_t pattern, file; /* NO_FILE: none */
 	uint32_t next_symbol;	/* bytes to the next one inside it; UINT32_MAX: none near */
 	uint8_t rank;
-	bool is_literal;
+	bool is_literal, may_throw;
 	enum place_first first;
 	struct piece name, symbol, why_not;
 };

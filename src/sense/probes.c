@@ -48,7 +48,11 @@ static int take_points(struct watch_source *s, const struct watch_source_setting
 		return -ENOMEM;
 	for (size_t i = 0; i + 1 < room && count < WATCHLIST_MOST; i++)
 		if (settings->places->rows[i].why_not.len == 0)
-			s->points[count++].place = &settings->places->rows[i];
+			s->points[count++] = (struct probes_point){
+				.place = &settings->places->rows[i],
+				.is_counted = settings->places->rows[i].may_throw &&
+					      !settings->times_throwers
+			};
 	s->frame_point = WATCH_NO_POINT;
 	if (settings->frame != NULL) {
 		s->frame_point = count;
@@ -161,6 +165,13 @@ static struct str text(const char *bytes)
 	return (struct str){ bytes, (uint32_t)strlen(bytes) };
 }
 
+static const char *mode_of(const struct watch_source *s, const struct probes_point *p)
+{
+	if (p->is_counted)
+		return "counting";
+	return s->mode == PROBES_SESSION ? "session" : "entry+return";
+}
+
 static void probes_describe(struct watch_source *s, uint32_t point, struct watched_row *out)
 {
 	const struct probes_point *p = &s->points[point];
@@ -172,8 +183,7 @@ static void probes_describe(struct watch_source *s, uint32_t point, struct watch
 	out->module = p->place->module;
 	out->pattern = p->place->pattern;
 	out->offset = p->place->offset;
-	out->mode = is_watched ? text(s->mode == PROBES_SESSION ? "session" : "entry+return")
-			       : STR_EMPTY;
+	out->mode = is_watched ? text(mode_of(s, p)) : STR_EMPTY;
 	out->first = text(place_first_name(p->place->first));
 	out->why_not = is_watched ? STR_EMPTY : text(p->why_not);
 }
@@ -258,6 +268,16 @@ static bool has_ended(const struct watch_source *s)
 	return s->pid_fd >= 0 && poll(&process, 1, 0) > 0;
 }
 
+/* What is left out. */
+static const char *scope_of(const struct watch_source *s)
+{
+	for (uint32_t i = 0; i < s->point_count; i++)
+		if (s->points[i].is_counted)
+			return "children are not watched; functions that an exception may pass are "
+			       "counted, not timed";
+	return "children are not watched";
+}
+
 static void probes_facts(struct watch_source *s, struct watch_source_facts *out)
 {
 	*out = (struct watch_source_facts){
@@ -265,7 +285,7 @@ static void probes_facts(struct watch_source *s, struct watch_source_facts *out)
 		.hook = probes_mode_name(s->mode),
 		.hook_why = s->hook_why,
 		.clock = "CLOCK_MONOTONIC",
-		.scope = "children are not watched",
+		.scope = scope_of(s),
 		.attach_ns = s->attach_ns,
 		.detach_ns = s->detach_ns,
 		.lost_places = s->control->lost_places,

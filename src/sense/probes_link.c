@@ -65,29 +65,51 @@ static void close_link(struct watch_source *s, struct probes_link *link)
 	keep_slowest(&s->detach_ns, since_ns);
 }
 
+static uint64_t cookie_of(const struct watch_source *s, uint32_t point, uint32_t number)
+{
+	return (uint64_t)number << 32 | point | (s->points[point].is_counted ? WATCH_COUNTED : 0);
+}
+
+/* Fills offsets and cookies, those that are only counted last; how many are not. */
+static uint32_t list_spots(const struct watch_source *s, const uint32_t *points, uint32_t count,
+			   uint32_t number, uint64_t *offsets)
+{
+	uint64_t *cookies = offsets + count;
+	uint32_t timed = 0, at = 0;
+
+	for (int is_counted = 0; is_counted < 2; is_counted++) {
+		for (uint32_t i = 0; i < count; i++) {
+			if (s->points[points[i]].is_counted != (is_counted == 1))
+				continue;
+			offsets[at] = s->points[points[i]].place->offset;
+			cookies[at++] = cookie_of(s, points[i], number);
+		}
+		timed = is_counted == 0 ? at : timed;
+	}
+	return timed;
+}
+
 static int open_multi(const struct watch_source *s, const uint32_t *points, uint32_t count,
 		      struct probes_link *link)
 {
 	SCOPED(free_offsets) uint64_t *numbers = calloc(2 * (size_t)count, sizeof(*numbers));
-	uint64_t *cookies = numbers + count;
+	uint32_t timed;
 	struct probes_multi multi = { .program = bpf_program__fd(probes_program(s, false)),
 				      .type = s->mode == PROBES_SESSION ? PROBES_TYPE_SESSION
 									: PROBES_TYPE_MULTI,
 				      .pid = s->pid,
 				      .path = s->points[points[0]].place->path,
 				      .offsets = numbers,
-				      .cookies = cookies,
+				      .cookies = numbers + count,
 				      .count = count };
 
 	if (numbers == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++) {
-		numbers[i] = s->points[points[i]].place->offset;
-		cookies[i] = (uint64_t)link->number << 32 | points[i];
-	}
-	if (s->mode == PROBES_MULTI) {
+	timed = list_spots(s, points, count, link->number, numbers);
+	if (s->mode == PROBES_MULTI && timed > 0) {
 		struct probes_multi leave = multi;
 
+		leave.count = timed;
 		leave.program = bpf_program__fd(probes_program(s, true));
 		leave.is_return = true;
 		link->return_fd = probes_multi_create(&leave);
@@ -105,14 +127,16 @@ static int open_multi(const struct watch_source *s, const uint32_t *points, uint
 static int open_single(const struct watch_source *s, uint32_t point, struct probes_link *link)
 {
 	const struct place *place = s->points[point].place;
-	LIBBPF_OPTS(bpf_uprobe_opts, entry, .bpf_cookie = (uint64_t)link->number << 32 | point);
-	LIBBPF_OPTS(bpf_uprobe_opts, leave, .bpf_cookie = (uint64_t)link->number << 32 | point,
-		    .retprobe = true);
+	uint64_t cookie = cookie_of(s, point, link->number);
+	LIBBPF_OPTS(bpf_uprobe_opts, entry, .bpf_cookie = cookie);
+	LIBBPF_OPTS(bpf_uprobe_opts, leave, .bpf_cookie = cookie, .retprobe = true);
 
-	link->leave = bpf_program__attach_uprobe_opts(probes_program(s, true), -1, place->path,
-						      place->offset, &leave);
-	if (link->leave == NULL)
-		return -errno;
+	if (!s->points[point].is_counted) {
+		link->leave = bpf_program__attach_uprobe_opts(probes_program(s, true), -1,
+							      place->path, place->offset, &leave);
+		if (link->leave == NULL)
+			return -errno;
+	}
 	link->entry = bpf_program__attach_uprobe_opts(probes_program(s, false), -1, place->path,
 						      place->offset, &entry);
 	if (link->entry != NULL)

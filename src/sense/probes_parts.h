@@ -35,6 +35,7 @@ struct probes_sum {
 struct probes_point {
 	const struct place *place; /* borrowed */
 	bool is_frame;
+	bool is_counted;		/* and not timed: it gets no return probe */
 	uint32_t link;			/* NO_LINK: not attached */
 	char why_not[64];		/* empty: none */
 	struct probes_sum last, window; /* as of the last turn; what the ended window adds */

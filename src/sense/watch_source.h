@@ -29,6 +29,7 @@ struct watch_source_settings {
 	uint32_t interval;	   /* given: in force from the start */
 	uint64_t slow_ns;
 	uint64_t start_ns; /* CLOCK_MONOTONIC of elapsed time 0 */
+	bool times_throwers; /* probes: time also what an exception may pass, which then ends the program */
 	const char
 		*switched_off; /* from TARE_NO: "session", "multi", "bpf", "rdtsc"; may be NULL */
 };
