@@ -4,7 +4,7 @@
 
 #include "core/watchlist_parts.h"
 
-#define AXIS_LEAST   8u /* columns below which histograms become coarse before neighbours merge on */
+#define AXIS_LEAST   18u /* columns below which histograms become coarse before neighbours merge on */
 #define COARSE_FIRST 2u	  /* bits they may lose for that: 12 steps an octave */
 #define LEAST_BYTES  226u /* a window row with the largest numbers and the coarsest histogram */
 

@@ -88,12 +88,14 @@ static int add_window(struct watchlist *w, struct watched *watched, struct calls
 	uint32_t count = calls->count;
 	struct calls_row *last = count > 0 ? &calls->rows[count - 1] : NULL;
 	uint64_t before = last != NULL ? watchlist_row_bytes(last) : 0;
+	uint64_t given = seen.calls;
 	int status = add_to_calls(w, calls, last, &seen, histogram);
 
 	if (status < 0 || calls->count == 0)
 		return status;
 	histogram_coarsen(&calls->rows[calls->count - 1].histogram, w->coarse);
-	if (last != NULL)
+	/* The row before changed when it grew, or when calls came over from it. */
+	if (last != NULL && (calls->count == count || seen.calls > given))
 		watchlist_count_bytes(w, watched, count - 1, before);
 	if (calls->count > count)
 		watchlist_count_bytes(w, watched, count, 0);

@@ -152,6 +152,6 @@ int budget_fit_watch(uint64_t limit_bytes, uint64_t *out_room_bytes, struct err 
 		return -ENOSPC;
 	}
 	*out_room_bytes =
-		(have - WATCH_BYTES - spread((uint64_t)LEDGER_WINDOWS * LEDGER_BYTES)) / 5 * 3;
+		(have - WATCH_BYTES - spread((uint64_t)LEDGER_WINDOWS * LEDGER_BYTES)) / 4 * 3;
 	return 0;
 }

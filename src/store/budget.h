@@ -32,8 +32,8 @@ struct budget budget_of(uint64_t limit_bytes);
  * -ENOSPC: they do not fit, and the message has the number that does, or the smallest size. */
 int budget_fit(uint64_t limit_bytes, uint32_t slots, struct profile_limits *out, struct err *err);
 
-/* Bytes for all rows of a watch in `limit_bytes`, as core/watchlist.h counts them: three fifths of the pages that label,
- * watch row, schema, inner nodes and ledger leave, for its rows grow in their places and pages part. -ENOSPC: under the
+/* Bytes for all rows of a watch in `limit_bytes`, as core/watchlist.h counts them: three quarters of the pages that label,
+ * watch row, schema, inner nodes and ledger leave: its rows grow in their places, and pages part. -ENOSPC: under the
  * smallest limit for a watch, 1 MB. */
 int budget_fit_watch(uint64_t limit_bytes, uint64_t *out_room_bytes, struct err *err);
 
