@@ -28,6 +28,7 @@ static void probes_close(struct watch_source *s)
 	free(s->points);
 	free(s->held);
 	free(s->waiting);
+	free(s->switched_off);
 	if (s->pid_fd >= 0)
 		close(s->pid_fd);
 	free(s);
@@ -86,6 +87,44 @@ static void order_first(struct watch_source *s, uint32_t interval)
 
 static int open_slow(struct watch_source *s);
 
+/* Everything but the programs. */
+static int prepare(struct watch_source *s, const struct watch_source_settings *settings)
+{
+	int cpus = libbpf_num_possible_cpus();
+
+	if (cpus <= 0)
+		return cpus < 0 ? cpus : -ENOTSUP;
+	s->cpu_count = (uint32_t)cpus;
+	s->pid = settings->pid;
+	s->start_ns = settings->start_ns;
+	s->pid_fd = (int)syscall(SYS_pidfd_open, settings->pid, 0);
+	if (s->pid_fd < 0 && errno == ESRCH)
+		return -ESRCH;
+	if (settings->switched_off != NULL) {
+		s->switched_off = strdup(settings->switched_off);
+		if (s->switched_off == NULL)
+			return -ENOMEM;
+	}
+	if (take_points(s, settings) < 0)
+		return -ENOMEM;
+	if (s->point_count == 0)
+		return -EINVAL;
+	s->held = calloc((size_t)s->cpu_count * s->point_count, sizeof(*s->held));
+	return s->held != NULL ? 0 : -ENOMEM;
+}
+
+static int explain(int status, pid_t pid, struct err *err)
+{
+	switch (status) {
+	case -ESRCH:
+		return err_set(err, status, "cannot watch process %d: it has ended", (int)pid);
+	case -EINVAL:
+		return err_set(err, status, "cannot set up probes: there is nothing to watch");
+	default:
+		return err_set(err, status, "cannot set up probes: %s", strerror(-status));
+	}
+}
+
 static int open_with(const struct watch_source_settings *settings, bool is_empty,
 		     struct watch_source **out, struct err *err)
 {
@@ -93,26 +132,16 @@ static int open_with(const struct watch_source_settings *settings, bool is_empty
 	int status;
 
 	if (s == NULL)
-		return err_set(err, -ENOMEM, "cannot set up probes: out of memory");
-	s->pid = settings->pid;
-	s->pid_fd = (int)syscall(SYS_pidfd_open, settings->pid, 0);
-	s->start_ns = settings->start_ns;
-	s->cpu_count = (uint32_t)libbpf_num_possible_cpus();
-	if (s->pid_fd < 0 && errno == ESRCH)
-		return err_set(err, -ESRCH, "cannot watch process %d: it has ended",
-			       (int)settings->pid);
-	if (take_points(s, settings) < 0)
-		return err_set(err, -ENOMEM, "cannot set up probes: out of memory");
-	if (s->point_count == 0)
-		return err_set(err, -EINVAL, "cannot set up probes: there is nothing to watch");
-	s->held = calloc((size_t)s->cpu_count * s->point_count, sizeof(*s->held));
-	if (s->held == NULL)
-		return err_set(err, -ENOMEM, "cannot set up probes: out of memory");
+		return explain(-ENOMEM, settings->pid, err);
+	s->pid_fd = -1;
+	status = prepare(s, settings);
+	if (status < 0)
+		return explain(status, settings->pid, err);
 	status = probes_load(s, settings, is_empty, err);
 	if (status < 0)
 		return status;
 	if (s->frame_point != WATCH_NO_POINT && open_slow(s) < 0)
-		return err_set(err, -ENOMEM, "cannot set up probes: out of memory");
+		return explain(-ENOMEM, settings->pid, err);
 	s->control->slow_ns = settings->slow_ns;
 	order_first(s, settings->interval);
 	*out = s;

@@ -11,10 +11,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "bpf/watch.h"
+#include "bpf/watch.skel.h"
 #include "core/scoped.h"
 #include "sense/perf_open.h"
 #include "sense/probes_parts.h"
-#include "bpf/watch.skel.h"
 
 #define FIRST_PID_NAMESPACE 0xeffffffcu /* its inode in every kernel */
 

@@ -48,10 +48,14 @@ struct probes_point {
 };
 #define NO_LINK UINT32_MAX
 
+struct probes_costs {
+	struct watch_costs costs;
+	bool is_measured; /* it was tried */
+};
+
 struct watch_source {
 	enum probes_mode mode;
 	char hook_why[256];
-	char scope[128];
 	pid_t pid;
 	int pid_fd; /* -1: not known */
 	struct watch_bpf *bpf;
@@ -67,6 +71,8 @@ struct watch_source {
 	struct probes_link *links;
 	uint32_t link_count, link_room, link_number;
 	uint64_t start_ns, attach_ns, detach_ns, torn;
+	struct probes_costs costs[PLACE_FIRSTS];
+	char *switched_off;	     /* NULL: nothing is */
 	struct watch_frame *waiting; /* the slow frame that was taken last */
 	bool has_waiting;
 };
