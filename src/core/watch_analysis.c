@@ -90,7 +90,7 @@ static struct watch_span find_span(const struct reading *d, const struct watched
 	while (!d->is_whole && to > from &&
 	       watch_window_starts_ns(d->r, &windows[to - 1]) >= d->a->to_ns)
 		to--;
-	span.windows = windows + from;
+	span.windows = windows != NULL ? windows + from : NULL;
 	span.count = to - from;
 	return span;
 }

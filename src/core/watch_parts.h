@@ -40,6 +40,9 @@ int watch_pool(const struct window_row *windows, uint32_t count, struct watch_sc
 /* Two errors that have nothing to do with each other, as one: their squares add. */
 double watch_together(double a, double b);
 
+/* The same, but not known where a foreign file's sums gave no number, and without an error where they gave none. */
+struct estimate watch_sound(struct estimate e);
+
 /* A part of `whole` that is as much known as `like` is. Not known when `whole` is not over 0. */
 struct estimate watch_part_of(double value, double error, double whole, struct estimate like);
 

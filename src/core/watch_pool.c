@@ -21,7 +21,7 @@ const struct window_row *watch_windows(const struct recording *r, uint32_t id, u
 	for (end = from; end < r->window_count && r->windows[end].watched == id;)
 		end++;
 	*out_count = end - from;
-	return r->windows + from;
+	return r->windows != NULL ? r->windows + from : NULL;
 }
 
 int watch_scratch_open(uint32_t windows, struct watch_scratch **out)

@@ -13,12 +13,22 @@ double watch_together(double a, double b)
 	return sqrt(a * a + b * b);
 }
 
+struct estimate watch_sound(struct estimate e)
+{
+	if (!e.is_known || !isfinite(e.value))
+		return (struct estimate){ 0 };
+	if (!isfinite(e.error))
+		e.has_error = false;
+	if (!e.has_error)
+		e.error = 0;
+	return e;
+}
+
 struct estimate watch_part_of(double value, double error, double whole, struct estimate like)
 {
 	if (!like.is_known || whole <= 0)
 		return (struct estimate){ 0 };
-	return (struct estimate){ value / whole, like.has_error ? error / whole : 0, true,
-				  like.has_error };
+	return watch_sound((struct estimate){ value / whole, error / whole, true, like.has_error });
 }
 
 /* Calls, also those of the time that slices left out: the ratio of calls to covered time and how it differs between
@@ -47,7 +57,7 @@ static struct estimate count_calls(const struct watch_span *span, const struct c
 	if (e.has_error)
 		e.error = stats_t95((size_t)seen - 1) * sqrt(squares * seen / (seen - 1)) *
 			  sqrt((all - covered) * all) / covered;
-	return e;
+	return watch_sound(e);
 }
 
 /* Half width of the mean own time of the others, from how neighbouring windows differ: the successive differences of
@@ -88,11 +98,11 @@ static struct estimate own_time(const struct watch_span *span, const struct watc
 	e.value = calls->own_ns;
 	e.error = calls->total_error_ns;
 	if (!e.has_error || pooled->weight == 0 || calls->own_ns >= calls->total_ns)
-		return e;
+		return watch_sound(e);
 	spread_ns = own_spread_ns(span, pooled) * rest / fmax(calls->covered, 1e-9);
 	if (spread_ns > 0)
 		e.error = fmax(spread_ns, e.error * calls->own_ns / calls->total_ns);
-	return e;
+	return watch_sound(e);
 }
 
 /* In slices, how many calls there were is a doubt of its own. */
@@ -107,6 +117,7 @@ static void add_doubt_of_count(struct watched_answer *answer)
 	answer->calls.total_error_ns =
 		watch_together(answer->calls.total_error_ns, part * answer->calls.total_ns);
 	answer->own_ns.error = watch_together(answer->own_ns.error, part * answer->own_ns.value);
+	answer->own_ns = watch_sound(answer->own_ns);
 }
 
 static struct pace_costs costs_of(const struct watched_row *row)
@@ -152,8 +163,8 @@ static void judge_firsts(struct watched_answer *answer, uint64_t floor_ns)
 		answer->later_mean_ns.value = fmax(
 			(double)pooled->weighted_ns / (double)pooled->weight - (double)floor_ns, 0);
 		answer->later_mean_ns.has_error = answer->calls.has_error && rest > 0;
-		if (answer->later_mean_ns.has_error)
-			answer->later_mean_ns.error = answer->calls.total_error_ns / rest;
+		answer->later_mean_ns.error = answer->calls.total_error_ns / rest;
+		answer->later_mean_ns = watch_sound(answer->later_mean_ns);
 	}
 }
 
@@ -182,6 +193,7 @@ void watch_judge_row(const struct watch_analysis *a, const struct watch_span *sp
 	double rest = (double)(pooled->calls - pooled->firsts);
 
 	answer->calls = calls_estimate(pooled, span->floor_ns);
+	answer->calls.has_error &= isfinite(answer->calls.total_error_ns);
 	answer->count = count_calls(span, pooled);
 	answer->covered = a->range_ns > 0 ? (double)watched_ns / (double)a->range_ns : 1;
 	answer->p50 = calls_percentile(pooled, 0.5, span->floor_ns, &answer->p50_below_floor);

@@ -75,7 +75,7 @@ static struct estimate share_of(const struct slow_sums *sums, const struct part_
 	struct estimate e = { .is_known = sums->wd > 0, .has_error = sums->kept >= 2 };
 
 	if (!e.is_known)
-		return e;
+		return (struct estimate){ 0 };
 	e.value = part->wp / sums->wd;
 	if (!e.has_error)
 		return e;
@@ -88,8 +88,8 @@ static struct estimate share_of(const struct slow_sums *sums, const struct part_
 		  sqrt(squares * sums->kept / (sums->kept - 1)) / sums->wd;
 	if (e.value <= 0 && was_called) /* none seen in so many */
 		e.error = 3 / sums->kept;
-	e.error = fmin(e.error + (sums->hidden - part->hidden) / sums->wd, 1);
-	return e;
+	e.error = fmin(e.error + fmax(sums->hidden - part->hidden, 0) / sums->wd, 1);
+	return watch_sound(e);
 }
 
 /* How many slow frames the range has. */
