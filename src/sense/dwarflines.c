@@ -26,8 +26,7 @@ static void elf_free(Elf **elf)
 		elf_end(*elf);
 }
 
-/* Are the debug sections, as they will lie in memory, few enough bytes? */
-static int check_sizes(Elf *elf)
+int dwarflines_check_sizes(Elf *elf, uint64_t most_bytes)
 {
 	size_t names;
 	uint64_t total = 0;
@@ -48,15 +47,15 @@ static int check_sizes(Elf *elf)
 			continue;
 		if ((h.sh_flags & SHF_COMPRESSED) && gelf_getchdr(s, &packed) == NULL)
 			return -ENOEXEC;
-		if (h.sh_size > DWARFLINES_MAX_BYTES)
+		if (h.sh_size > most_bytes)
 			return -EFBIG;
 		total += h.sh_size;
 		if (h.sh_flags & SHF_COMPRESSED) {
-			if (packed.ch_size > DWARFLINES_MAX_BYTES)
+			if (packed.ch_size > most_bytes)
 				return -EFBIG;
 			total += packed.ch_size;
 		}
-		if (total > DWARFLINES_MAX_BYTES)
+		if (total > most_bytes)
 			return -EFBIG;
 	}
 	return 0;
@@ -210,7 +209,7 @@ int dwarflines_read(int fd, uint64_t address, dwarflines_found *found, void *own
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (elf == NULL)
 		return -ENOEXEC;
-	rc = check_sizes(elf);
+	rc = dwarflines_check_sizes(elf, DWARFLINES_MAX_BYTES);
 	if (rc < 0)
 		return rc;
 	dbg = dwarf_begin_elf(elf, DWARF_C_READ, NULL);

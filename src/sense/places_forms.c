@@ -5,6 +5,7 @@
 
 #include "core/scoped.h"
 #include "core/text.h"
+#include "sense/places_types.h"
 
 /* Suffixes behind a dot that stand for a whole function. What is not listed may be a part of one. */
 static const struct str whole_suffixes[] = {
@@ -72,6 +73,8 @@ void forms_set(struct forms *f, struct str symbol)
 	f->is_cold = f->is_filled = false;
 	f->is_mangled = symbol.len > 2 && symbol.bytes[0] == '_' &&
 			(symbol.bytes[1] == 'Z' || symbol.bytes[1] == 'R');
+	f->is_thunk = f->is_mangled && symbol.bytes[1] == 'Z' &&
+		      (symbol.bytes[2] == 'T' || symbol.bytes[2] == 'G');
 	read_suffixes(f);
 }
 
@@ -172,13 +175,6 @@ static uint32_t name_start(struct str name)
 	return start;
 }
 
-/* Thunks and guards are named after a function that they are not. */
-static bool is_of_its_own(struct str symbol)
-{
-	return symbol.len > 2 && symbol.bytes[0] == '_' && symbol.bytes[1] == 'Z' &&
-	       (symbol.bytes[2] == 'T' || symbol.bytes[2] == 'G');
-}
-
 static void fill_mangled(struct forms *f)
 {
 	char base[DEMANGLE_MAX_OUT];
@@ -189,13 +185,16 @@ static void fill_mangled(struct forms *f)
 	f->full.len = (uint32_t)demangle(f->symbol.bytes, f->symbol.len, f->full_text);
 	if (plain.len == 0 || f->full.len == 0)
 		return;
-	f->signature = (struct str){ f->signature_text, forms_squeeze(plain, f->signature_text) };
-	if (!is_of_its_own(f->symbol)) {
+	f->signature.bytes = f->signature_text;
+	f->signature.len =
+		types_shorten(f->signature_text, forms_squeeze(plain, f->signature_text));
+	if (!f->is_thunk) {
 		plain = text_without_arguments(plain);
 		start = name_start(plain);
 		plain = (struct str){ plain.bytes + start, plain.len - start };
 	}
-	f->plain = (struct str){ f->plain_text, forms_squeeze(plain, f->plain_text) };
+	f->plain.bytes = f->plain_text;
+	f->plain.len = types_shorten(f->plain_text, forms_squeeze(plain, f->plain_text));
 	f->bare = (struct str){ f->bare_text, forms_strip_templates(f->plain, f->bare_text) };
 }
 

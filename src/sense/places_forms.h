@@ -14,11 +14,12 @@ struct forms {
 	struct str symbol; /* without version; borrowed */
 	uint32_t base_len; /* of it without ".constprop.0" and others that leave a function whole */
 	bool is_cold;	   /* ".cold": jumped to from the middle of a function */
+	bool is_thunk;	   /* of C++: named after a function that it is not */
 	bool is_mangled;
 	bool is_filled; /* the rest is made */
 	struct str
 		full; /* as the demangler writes it, suffix too; the symbol itself when it is not mangled */
-	struct str signature; /* the same without suffixes and blanks */
+	struct str signature; /* the same without suffixes and blanks, long types shortened */
 	struct str plain;     /* and without arguments and return type */
 	struct str bare;      /* and without <...> */
 	char full_text[DEMANGLE_MAX_OUT], signature_text[DEMANGLE_MAX_OUT];

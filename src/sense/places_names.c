@@ -36,17 +36,17 @@ void place_names_rewind(struct place_names *n)
 
 static int read_segments(struct place_names *n)
 {
+	GElf_Ehdr header;
 	size_t count;
 
-	if (elf_getphdrnum(n->elf, &count) < 0)
+	if (elf_getphdrnum(n->elf, &count) < 0 || gelf_getehdr(n->elf, &header) == NULL)
 		return -ENOEXEC;
+	n->entry = header.e_entry;
 	for (size_t i = 0; i < count; i++) {
 		GElf_Phdr h;
 
 		if (gelf_getphdr(n->elf, (int)i, &h) == NULL)
 			return -ENOEXEC;
-		if (h.p_type == PT_INTERP)
-			n->has_interpreter = true;
 		if (h.p_type == PT_LOAD && (h.p_flags & PF_X) != 0 &&
 		    n->segment_count < TABLES_MAX_SEGMENTS)
 			n->segments[n->segment_count++] =
@@ -165,11 +165,14 @@ static int look_at(struct place_names *n, Elf_Scn *section, size_t names, struct
 		return read_definitions(n, section, &h);
 	}
 	name = elf_strptr(n->elf, names, h.sh_name);
-	if (name != NULL &&
-	    (strcmp(name, ".go.buildinfo") == 0 || strcmp(name, ".note.go.buildid") == 0))
+	if (name == NULL)
+		return 0;
+	if (strcmp(name, ".go.buildinfo") == 0 || strcmp(name, ".note.go.buildid") == 0)
 		n->is_go = true;
-	if (name != NULL && strcmp(name, ".gcc_except_table") == 0)
+	if (strcmp(name, ".gcc_except_table") == 0)
 		n->catch_bytes += h.sh_size;
+	if (strcmp(name, ".debug_info") == 0 && h.sh_type != SHT_NOBITS)
+		n->has_debug_info = true;
 	return 0;
 }
 

@@ -47,13 +47,14 @@ struct place_names {
 	int debug_fd;				      /* owned */
 	struct segment segments[TABLES_MAX_SEGMENTS]; /* the executable ones */
 	size_t segment_count;
+	uint64_t entry; /* where the program begins; 0: nowhere */
 	struct place_names_table tables[PLACE_NAMES_MAX_TABLES];
 	size_t table_count;
 	struct str *versions; /* by number; owned, NULL: none */
 	bool is_go;	      /* made by the Go compiler */
 	uint64_t catch_bytes; /* of its tables of who catches exceptions */
 	bool has_symtab;
-	bool has_interpreter;
+	bool has_debug_info;
 	size_t table, at; /* of the next row */
 };
 #define PLACE_NAMES_EMPTY ((struct place_names){ .debug_fd = -1 })

@@ -6,6 +6,7 @@
 
 #include "core/scoped.h"
 #include "core/text.h"
+#include "sense/places_types.h"
 
 #define REGEX_RENEW_BYTES 32768u /* its automaton grows with what it reads: begin anew then */
 #define REGEX_MAX_REPEATS 1000u	 /* of all {n} together: they are written out when it is compiled */
@@ -229,10 +230,10 @@ static struct str needle_of(struct str name)
 /* Parts "lib.so:" from the name: the first colon that is none of "::". */
 static uint32_t module_length(struct str text)
 {
-	for (uint32_t i = 1; i + 1 < text.len; i++) {
+	for (uint32_t i = 1; i < text.len; i++) {
 		if (text.bytes[i] != ':')
 			continue;
-		if (text.bytes[i + 1] != ':')
+		if (i + 1 == text.len || text.bytes[i + 1] != ':')
 			return i;
 		i++;
 	}
@@ -344,6 +345,14 @@ static int refuse(const struct pattern *p, struct err *err, const char *why)
 		       p->whole.bytes, why);
 }
 
+static void squeeze(struct pattern *p)
+{
+	char moved[PATTERN_MAX_BYTES];
+	struct str name = { moved, types_move_const(p->name, moved) };
+
+	p->squeezed_len = types_shorten(p->squeezed, forms_squeeze(name, p->squeezed));
+}
+
 int pattern_parse(const char *text, struct pattern *out, struct err *err)
 {
 	struct pattern p = { .whole = { text, (uint32_t)strnlen(text, PATTERN_MAX_BYTES + 1) } };
@@ -357,15 +366,16 @@ int pattern_parse(const char *text, struct pattern *out, struct err *err)
 	if (p.name.len == 0)
 		return refuse(&p, err, "there is no function's name behind the colon");
 	if (p.kind == PATTERN_REGEX) {
-		if (p.name.len < 3 || p.name.bytes[p.name.len - 1] != '/')
-			return refuse(&p, err,
-				      p.name.len < 3 ? "it is empty" : "'/' is missing at its end");
+		if (p.name.bytes[p.name.len - 1] != '/')
+			return refuse(&p, err, "'/' is missing at its end");
+		if (p.name.len < 3)
+			return refuse(&p, err, "it is empty");
 		int rc = compile(&p, err);
 
 		if (rc < 0)
 			return rc;
 	} else {
-		p.squeezed_len = forms_squeeze(p.name, p.squeezed);
+		squeeze(&p);
 		p.has_arguments = p.kind == PATTERN_GLOB
 					  ? has_byte(p.name, "(")
 					  : text_without_arguments(p.name).len < p.name.len;

@@ -10,6 +10,7 @@
 #include "sense/demangle.h"
 #include "sense/grow.h"
 #include "sense/places_code.h"
+#include "sense/places_refused.h"
 
 #define WINDOW_BYTES \
 	(1u << 20) /* of code in memory; holds the longest body that is looked through */
@@ -54,33 +55,51 @@ static struct piece keep(struct search *s, struct str text)
 	return search_keep(s, text.bytes, text.len);
 }
 
-/* The first wish that the symbol fulfils; NULL: none. */
-static struct wish *wish_for(struct search *s, const struct place_names_row *row,
+/* Does it mean the symbol that the forms are of? */
+static enum pattern_match means(struct search *s, struct wish *w, const struct place_names_row *row)
+{
+	if (!w->takes_file || !pattern_takes_version(&w->pattern, row->version, row->is_default))
+		return PATTERN_NO;
+	return pattern_takes_name(&w->pattern, &s->forms);
+}
+
+/* The first wish that a function fulfils; NULL: none. Every one that it fulfils is content. */
+static struct wish *wish_for(struct search *s, const struct place_names_row *row, bool only_exact,
 			     bool *out_is_literal)
 {
+	struct wish *first = NULL;
+
 	for (size_t i = 0; i < s->wish_count; i++) {
 		struct wish *w = &s->wishes[i];
 		enum pattern_match match;
 
-		if (!w->takes_file ||
-		    !pattern_takes_version(&w->pattern, row->version, row->is_default))
+		if (only_exact && w->pattern.kind != PATTERN_EXACT)
 			continue;
-		match = pattern_takes_name(&w->pattern, &s->forms);
-		*out_is_literal = match == PATTERN_LITERAL;
-		if (match != PATTERN_NO)
-			return w;
+		match = means(s, w, row);
+		if (match == PATTERN_NO)
+			continue;
+		w->has_found = true;
+		w->has_literal = w->has_literal || match == PATTERN_LITERAL;
+		if (first == NULL)
+			*out_is_literal = match == PATTERN_LITERAL;
+		first = first != NULL ? first : w;
 	}
-	return NULL;
+	return first;
 }
 
 /* Something is called so that is no function: worth a word if no function is. */
-static void note_other(struct file_search *f, struct wish *w, const struct place_names_row *row)
+static void note_other(struct file_search *f, const struct place_names_row *row)
 {
-	if (w->pattern.kind != PATTERN_EXACT ||
-	    (w->seen_in != NO_FILE && w->seen != PLACE_NAMES_UNDEFINED))
-		return;
-	w->seen = row->kind;
-	w->seen_in = f->file;
+	for (size_t i = 0; i < f->s->wish_count; i++) {
+		struct wish *w = &f->s->wishes[i];
+		bool is_known = w->seen_in != NO_FILE && w->seen != PLACE_NAMES_UNDEFINED;
+
+		if (w->pattern.kind != PATTERN_EXACT || is_known ||
+		    means(f->s, w, row) == PATTERN_NO)
+			continue;
+		w->seen = row->kind;
+		w->seen_in = f->file;
+	}
 }
 
 static struct str why_not_of(const struct file_search *f, const struct place_names_row *row,
@@ -106,23 +125,19 @@ static int take(struct file_search *f, const struct place_names_row *row)
 			     .rank = UINT8_MAX };
 	uint64_t left = 0;
 	struct wish *w;
+	bool is_code;
 	int rc;
 
 	forms_set(&s->forms, row->name);
-	w = wish_for(s, row, &new.is_literal);
-	if (w == NULL)
-		return 0;
 	if (row->kind != PLACE_NAMES_FUNCTION && row->kind != PLACE_NAMES_IFUNC) {
-		note_other(f, w, row);
+		note_other(f, row);
 		return 0;
 	}
-	new.why_not =
-		keep(s, why_not_of(f, row,
-				   place_names_offset(&f->names, row->address, &new.start, &left)));
-	if (w->pattern.kind != PATTERN_EXACT && (s->forms.is_cold || left == 0))
+	is_code = place_names_offset(&f->names, row->address, &new.start, &left);
+	w = wish_for(s, row, s->forms.is_cold || !is_code, &new.is_literal);
+	if (w == NULL)
 		return 0;
-	w->has_found = true;
-	w->has_literal = w->has_literal || new.is_literal;
+	new.why_not = keep(s, why_not_of(f, row, is_code));
 	new.pattern = (uint32_t)(w - s->wishes);
 	new.offset = new.start;
 	rc = grow(&found, &s->room, s->count + 1, SEARCH_MAX_FOUND, sizeof(new));
@@ -192,6 +207,16 @@ static bool is_plainer(const struct search *s, const struct place_names_row *row
 	return memcmp(row->name.bytes, name, row->name.len) < 0;
 }
 
+/* By any of its names it may be one that a return probe would break. */
+static void refuse(struct file_search *f, struct found *found, const struct place_names_row *row)
+{
+	bool is_entry = f->names.entry != 0 && found->address == f->names.entry;
+	struct str why = is_entry ? refused_why_entry() : refused_why(row->name);
+
+	if (found->why_not.len == 0 && why.len > 0)
+		found->why_not = keep(f->s, why);
+}
+
 /* A second look at a symbol: is it another name of what was found, or does it lie just behind its begin? */
 static void look_again(struct file_search *f, const struct place_names_row *row)
 {
@@ -209,6 +234,7 @@ static void look_again(struct file_search *f, const struct place_names_row *row)
 			found->next_symbol = (uint32_t)distance;
 		return;
 	}
+	refuse(f, found, row);
 	if (row->kind == PLACE_NAMES_LABEL)
 		return;
 	if (row->bytes > found->bytes)
@@ -247,23 +273,37 @@ static int search_names(struct file_search *f)
 	return s->text.has_failed ? -ENOMEM : rc;
 }
 
+bool search_takes_file(const struct search *s, const struct wish *w, uint32_t at)
+{
+	const struct places_file *file = &s->files.items[at];
+	struct str seen = { file->seen, (uint32_t)strlen(file->seen) };
+	struct str alias = { file->alias, file->alias != NULL ? (uint32_t)strlen(file->alias) : 0 };
+
+	return pattern_takes_file(&w->pattern, seen, alias);
+}
+
+bool search_mark_wishes(struct search *s, uint32_t at)
+{
+	bool is_wanted = false;
+
+	for (size_t i = 0; i < s->wish_count; i++) {
+		s->wishes[i].takes_file = search_takes_file(s, &s->wishes[i], at);
+		is_wanted = is_wanted || s->wishes[i].takes_file;
+	}
+	return is_wanted;
+}
+
 int search_file(struct search *s, uint32_t at)
 {
 	struct places_file *file = &s->files.items[at];
 	struct str seen = { file->seen, (uint32_t)strlen(file->seen) };
-	struct str alias = { file->alias, file->alias != NULL ? (uint32_t)strlen(file->alias) : 0 };
 	SCOPED(file_search_free)
 	struct file_search f = {
 		.s = s, .file = at, .names = PLACE_NAMES_EMPTY, .first = s->count, .fd = -1
 	};
-	bool is_wanted = false;
 	int rc;
 
-	for (size_t i = 0; i < s->wish_count; i++) {
-		s->wishes[i].takes_file = pattern_takes_file(&s->wishes[i].pattern, seen, alias);
-		is_wanted = is_wanted || s->wishes[i].takes_file;
-	}
-	if (!is_wanted || file->error != 0)
+	if (!search_mark_wishes(s, at) || file->error != 0)
 		return 0;
 	f.fd = places_file_open(file);
 	rc = f.fd < 0 ? f.fd : place_names_open(f.fd, seen, &f.names);

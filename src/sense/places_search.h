@@ -59,6 +59,10 @@ struct search {
  * gets its error. -ENOMEM. */
 int search_file(struct search *s, uint32_t at);
 
+/* Does a wish mean file `at`? And which do: sets takes_file of each; false: none does. */
+bool search_takes_file(const struct search *s, const struct wish *w, uint32_t at);
+bool search_mark_wishes(struct search *s, uint32_t at);
+
 /* Says for what was found in one file, from `first` on and sorted by address, where its probe goes. -ENOMEM. */
 int search_place_probes(struct search *s, size_t first, int fd, const struct place_names *names);
 
