@@ -59,12 +59,18 @@ extern const struct instrument watch_instrument;
  * a pattern or --frame cannot be. What merely cannot be watched is a row with its reason. */
 int watch_places_open(struct watch_session *s, struct err *err);
 
+/* Was this point of libtare asked for? Tasks and frames always are. */
+bool watch_places_wants(void *session, const struct watched_row *row);
+
+/* Adds the second and the third line to a failure where its source could not know them. Returns err->code. */
+int watch_say_rest(struct err *err);
+
+/* ---- watch_again.c ---- */
+
 /* Does the process have libtare's mapping by now, or new libraries? Called at each look; does next to nothing most
  * times. `has_turned`: a window has just ended. */
 void watch_places_again(struct watch_session *s, struct mono now, bool has_turned);
 
-/* Was this point of libtare asked for? Tasks and frames always are. */
-bool watch_places_wants(void *session, const struct watched_row *row);
 
 /* ---- watch_label.c: the facts that only a watch has ---- */
 

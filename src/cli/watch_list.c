@@ -60,6 +60,7 @@ static void price_probes(struct listing *l)
 						  .switched_off = l->app->switched_off };
 	struct watch_source *source = NULL;
 	bool has_kind[PLACE_FIRSTS] = { false };
+	struct err err = ERR_EMPTY;
 	int code;
 
 	for (size_t i = 0; i < l->places.count; i++) {
@@ -70,7 +71,7 @@ static void price_probes(struct listing *l)
 		has_kind[place->first] = true;
 		kinds[places.count++] = *place;
 	}
-	code = places.count > 0 ? watch_source_probes.open(&settings, &source, NULL) : -ENOENT;
+	code = places.count > 0 ? watch_source_probes.open(&settings, &source, &err) : -ENOENT;
 	for (uint32_t i = 0; i < places.count; i++) {
 		enum place_first first = kinds[i].first;
 		struct watch_costs costs = {
@@ -161,7 +162,7 @@ static void print_places(struct listing *l)
 {
 	for (size_t i = 0; i < l->places.count; i++) {
 		const struct place *place = &l->places.rows[i];
-		bool is_function = place->symbol.len > 0;
+		bool is_function = place->module.len > 0;
 		struct listed row = { .name = is_function ? place->name : place->pattern,
 				      .symbol = place->symbol,
 				      .module = place->module,
@@ -253,10 +254,9 @@ static void print_end(const struct listing *l)
 int watch_list(struct app *app, const struct watch_opts *opts, struct err *err)
 {
 	SCOPED(listing_free) struct listing l = { .app = app, .opts = opts };
-	int code = find(&l, err);
 
-	if (code < 0)
-		return code;
+	if (find(&l, err) < 0)
+		return watch_say_rest(err);
 	l.is_json = opts->run.is_json;
 	open_inside(&l);
 	if (l.is_json) {

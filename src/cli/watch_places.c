@@ -10,14 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/watch.h"
+#include "cli/watch_found.h"
 #include "core/scoped.h"
 
-#define INSIDE_SOON_NS (10 * NS_PER_MS)
-#define INSIDE_LATE_NS NS_PER_S
-#define TRY_COSTS_PART 1000u /* looking again takes at most one in so many parts of a CPU */
-#define LINES_BYTES    65536u
-#define SCAN_BYTES     (UINT64_C(1) << 30)
+#define SCAN_BYTES (UINT64_C(1) << 30)
 
 /* ---- which scopes were asked for ---- */
 
@@ -73,7 +69,7 @@ static bool is_pattern(struct str pattern, const char *chars)
 	return pattern.len == strlen(chars) && memcmp(pattern.bytes, chars, pattern.len) == 0;
 }
 
-static void note_found(struct watch_session *s, const struct places *places)
+void watch_places_note_found(struct watch_session *s, const struct places *places)
 {
 	for (size_t i = 0; i < places->count; i++)
 		for (size_t k = 0; k < s->opts->pattern_count; k++)
@@ -90,7 +86,7 @@ static bool has_chosen(const struct watch_session *s, struct str pattern)
 	return false;
 }
 
-static struct places_settings settings_of(const struct watch_session *s)
+struct places_settings watch_places_settings_of(const struct watch_session *s)
 {
 	const struct run_opts *o = &s->opts->run;
 
@@ -103,7 +99,7 @@ static struct places_settings settings_of(const struct watch_session *s)
 
 static int find_frame(struct watch_session *s, struct err *err)
 {
-	struct places_settings settings = settings_of(s);
+	struct places_settings settings = watch_places_settings_of(s);
 	char *pattern = (char *)(uintptr_t)s->opts->frame;
 	int code;
 
@@ -140,7 +136,7 @@ static void list_place(struct watch_session *s, const struct place *place, struc
 				   .offset = place->offset };
 	uint32_t id;
 
-	if (place->symbol.len > 0)
+	if (place->module.len > 0)
 		row.first = run_str(place_first_name(place->first));
 	watchlist_add(s->list, &row, &id); /* no room: it is only not listed */
 }
@@ -150,7 +146,7 @@ static void list_unwatched(struct watch_session *s, const struct places *places)
 	for (size_t i = 0; i < places->count; i++) {
 		const struct place *place = &places->rows[i];
 
-		bool is_function = place->symbol.len > 0;
+		bool is_function = place->module.len > 0;
 
 		if (place->why_not.len > 0 && (is_function || !has_chosen(s, place->pattern)))
 			list_place(s, place, place->why_not);
@@ -161,8 +157,8 @@ static void list_unwatched(struct watch_session *s, const struct places *places)
 
 /* ---- sources ---- */
 
-static int open_source(struct watch_session *s, const struct watch_source_ops *ops,
-		       struct places *places, struct err *err)
+int watch_places_open_source(struct watch_session *s, const struct watch_source_ops *ops,
+			     struct places *places, struct err *err)
 {
 	struct watch_source_settings settings = { .pid = s->pid,
 						  .places = places,
@@ -186,7 +182,7 @@ static int open_source(struct watch_session *s, const struct watch_source_ops *o
 	return 0;
 }
 
-static bool has_point(const struct places *places)
+bool watch_places_has_point(const struct places *places)
 {
 	for (size_t i = 0; i < places->count; i++)
 		if (places->rows[i].why_not.len == 0)
@@ -208,11 +204,11 @@ static void open_probes(struct watch_session *s, struct places *places, struct e
 {
 	int code = 0;
 
-	if (!has_point(places) && s->frame.path == NULL) {
+	if (!watch_places_has_point(places) && s->frame.path == NULL) {
 		list_unwatched(s, places);
 		return;
 	}
-	code = open_source(s, &watch_source_probes, places, err);
+	code = watch_places_open_source(s, &watch_source_probes, places, err);
 	if (code < 0)
 		note_why(s->probes_why, sizeof(s->probes_why), code, err);
 	list_unwatched(s, code < 0 ? places : &s->sources.parts[s->sources.part_count - 1].places);
@@ -245,8 +241,9 @@ static bool holds_libtare(int fd)
 static bool links_libtare(const struct watch_session *s)
 {
 	SCOPED(places_free) struct places places = PLACES_EMPTY;
-	struct places_settings settings = settings_of(s);
+	struct places_settings settings = watch_places_settings_of(s);
 	char pattern[] = "tare_scope_begin", *patterns[] = { pattern };
+	struct err err = ERR_EMPTY;
 	char path[PATH_MAX];
 	bool is_found = false;
 	int fd = -1;
@@ -261,12 +258,12 @@ static bool links_libtare(const struct watch_session *s)
 		return true;
 	settings.patterns = patterns;
 	settings.pattern_count = 1;
-	return places_find(&settings, &places, NULL) == 0 && has_point(&places);
+	return places_find(&settings, &places, &err) == 0 && watch_places_has_point(&places);
 }
 
-static int open_inside(struct watch_session *s, struct err *err)
+int watch_places_open_inside(struct watch_session *s, struct err *err)
 {
-	int code = open_source(s, &watch_source_inside, NULL, err);
+	int code = watch_places_open_source(s, &watch_source_inside, NULL, err);
 
 	s->inside_why[0] = '\0';
 	if (code < 0 && code != -ENOENT)
@@ -275,6 +272,17 @@ static int open_inside(struct watch_session *s, struct err *err)
 }
 
 /* ---- the start ---- */
+
+int watch_say_rest(struct err *err)
+{
+	if (err->works[0] == '\0')
+		err_works(err, "tare record shows where the time goes, without names");
+	if (err->mend[0] != '\0')
+		return err->code;
+	if (err->code == -EPERM || err->code == -EACCES)
+		return err_mend(err, "run it as the user of the process, or as root");
+	return err_mend(err, "tare watch --list shows what could be watched");
+}
 
 static int nothing_to_watch(const struct watch_session *s, struct err *err)
 {
@@ -287,8 +295,8 @@ static int nothing_to_watch(const struct watch_session *s, struct err *err)
 		err_works(err, "tare record shows where its time goes, without names");
 		return err_mend(err, "name functions; tare watch --list shows which there are");
 	}
-	if (why[0] != '\0' && err != NULL && err->code != 0)
-		return err->code; /* the source's own words */
+	if (why[0] != '\0' && err->code != 0)
+		return watch_say_rest(err); /* the source's own words */
 	for (uint32_t id = 0; why[0] == '\0' && id < watchlist_count(s->list); id++) {
 		struct str reason = watchlist_row(s->list, id)->why_not;
 		struct str name = watchlist_row(s->list, id)->name;
@@ -315,7 +323,7 @@ static bool has_watched_row(const struct watch_session *s)
 int watch_places_open(struct watch_session *s, struct err *err)
 {
 	SCOPED(places_free) struct places places = PLACES_EMPTY;
-	struct places_settings settings = settings_of(s);
+	struct places_settings settings = watch_places_settings_of(s);
 	int code = 0;
 
 	s->has_found = calloc(s->opts->pattern_count + 1, sizeof(*s->has_found));
@@ -326,105 +334,16 @@ int watch_places_open(struct watch_session *s, struct err *err)
 	if (code == 0)
 		code = find_frame(s, err);
 	if (code < 0)
-		return code;
-	note_found(s, &places);
+		return watch_say_rest(err);
+	watch_places_note_found(s, &places);
 	if (s->opts->run.command == NULL)
-		s->expects_inside = open_inside(s, err) == 0;
+		s->expects_inside = watch_places_open_inside(s, err) == 0;
 	else
 		s->expects_inside = links_libtare(s);
 	open_probes(s, &places, err);
 	if (!has_watched_row(s) &&
 	    !s->expects_inside) /* libtare names scopes once it is attached */
 		return nothing_to_watch(s, err);
-	if (err != NULL)
-		*err = ERR_EMPTY;
+	*err = ERR_EMPTY;
 	return 0;
-}
-
-/* ---- while it runs ---- */
-
-/* FNV-1a over the lines of code that is mapped from files. 0: they cannot be read. */
-static uint64_t digest_maps(pid_t pid)
-{
-	char path[64], line[LINES_BYTES / 16];
-	uint64_t digest = UINT64_C(0xcbf29ce484222325);
-	FILE *maps;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	if (maps == NULL)
-		return 0;
-	while (fgets(line, sizeof(line), maps) != NULL) {
-		const char *flags = strchr(line, ' ');
-
-		if (flags == NULL || strlen(flags) < 5 || flags[3] != 'x' ||
-		    strchr(flags, '/') == NULL)
-			continue;
-		for (const char *c = strchr(flags + 5, ' '); c != NULL && *c != '\0'; c++)
-			digest = (digest ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-	}
-	fclose(maps);
-	return digest;
-}
-
-/* Looks for libtare's mapping; the next time is further off the dearer that was. */
-static void try_inside(struct watch_session *s, struct mono now)
-{
-	uint64_t before_ns = own_cpu_ns(), wait_ns = INSIDE_LATE_NS, cost_ns;
-	struct err err = ERR_EMPTY;
-	int code = open_inside(s, &err);
-
-	if (code == 0)
-		watch_sources_start(&s->sources);
-	if (s->inside_tries < 7) {
-		wait_ns = INSIDE_SOON_NS << s->inside_tries;
-		s->inside_tries++;
-	}
-	cost_ns = (own_cpu_ns() - before_ns) * TRY_COSTS_PART;
-	s->inside_next.ns = now.ns + (cost_ns > wait_ns ? cost_ns : wait_ns);
-	if (code == 0)
-		s->inside_tries = 0;
-}
-
-/* Looks for the names that nothing was found for, in what the process has mapped by now. */
-static void try_places(struct watch_session *s)
-{
-	SCOPED(places_free) struct places places = PLACES_EMPTY;
-	struct places_settings settings = settings_of(s);
-	char **missing = calloc(s->opts->pattern_count + 1, sizeof(*missing));
-	struct err err = ERR_EMPTY;
-	size_t count = 0;
-
-	for (size_t i = 0; missing != NULL && i < s->opts->pattern_count; i++)
-		if (!s->has_found[i])
-			missing[count++] = s->opts->patterns[i];
-	settings.pid = s->pid;
-	settings.program = NULL;
-	settings.patterns = missing;
-	settings.pattern_count = count;
-	if (count > 0 && places_find(&settings, &places, &err) == 0 && has_point(&places)) {
-		note_found(s, &places);
-		if (open_source(s, &watch_source_probes, &places, &err) == 0)
-			watch_sources_start(&s->sources);
-	}
-	free(missing);
-}
-
-void watch_places_again(struct watch_session *s, struct mono now, bool has_turned)
-{
-	bool has_inside = watch_sources_has(&s->sources, &watch_source_inside);
-
-	if (s->expects_inside && !has_inside && now.ns >= s->inside_next.ns)
-		try_inside(s, now);
-	if (has_turned && now.ns >= s->places_next.ns) {
-		uint64_t before_ns = own_cpu_ns(), digest = digest_maps(s->pid);
-
-		if (digest != 0 && digest != s->maps_digest) {
-			s->maps_digest = digest;
-			if (!has_inside && !s->expects_inside)
-				try_inside(s, now);
-			try_places(s);
-		}
-		s->places_next.ns = now.ns + (own_cpu_ns() - before_ns) * TRY_COSTS_PART;
-	}
 }

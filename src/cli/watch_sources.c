@@ -137,6 +137,7 @@ static int add_point(struct watch_sources *w, struct watch_part *part)
 	part->ops->describe(part->source, part->count, &row);
 	if (row.why_not.len == 0)
 		part->ops->costs(part->source, part->count, false, &costs);
+	w->calibrations += costs.cpu_ns > 0;
 	point->costs = pace_costs_in_force(&costs.measured, &costs.assumed);
 	point->is_listed = row.why_not.len > 0;
 	set_costs(&row, &costs);
@@ -296,7 +297,7 @@ static void calibrate_part(struct watch_sources *w, struct watch_part *part)
 
 		if (point->is_listed || part->ops->costs(part->source, i, again, &costs) < 0)
 			continue;
-		w->calibrations += again;
+		w->calibrations += costs.cpu_ns > 0;
 		point->costs = pace_costs_in_force(&costs.measured, &costs.assumed);
 		if (point->id != NO_ID)
 			watchlist_set_costs(w->settings.list, point->id, &costs.measured,

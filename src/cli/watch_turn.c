@@ -194,13 +194,14 @@ static int see_point(struct watch_sources *w, struct watch_part *part, uint32_t 
 static void refuse(struct watch_sources *w, const struct pace_judged *judged)
 {
 	char why[128], rate[32];
+	struct err err = ERR_EMPTY;
 	uint32_t i = 0;
 	struct watch_part *part = find_point(w, (uint32_t)judged->loudest, 0, &i);
 
 	w->refused = (uint32_t)judged->loudest;
 	w->allowed_rate = judged->allowed_rate;
 	if (part == NULL || !part->can_detach ||
-	    part->ops->attach(part->source, i, false, NULL) < 0)
+	    part->ops->attach(part->source, i, false, &err) < 0)
 		return;
 	units_format_exact(judged->allowed_rate, rate, sizeof(rate));
 	snprintf(why, sizeof(why), "too hot: the price allows %s calls a second", rate);
