@@ -59,8 +59,8 @@ extern const struct instrument watch_instrument;
  * a pattern or --frame cannot be. What merely cannot be watched is a row with its reason. */
 int watch_places_open(struct watch_session *s, struct err *err);
 
-/* Was this point of libtare asked for? Tasks and frames always are. */
-bool watch_places_wants(void *session, const struct watched_row *row);
+/* Was this point of libtare asked for? Tasks and frames always are. Sets the pattern of a scope. */
+bool watch_places_wants(void *session, struct watched_row *row);
 
 /* Adds the second and the third line to a failure where its source could not know them. Returns err->code. */
 int watch_say_rest(struct err *err);

@@ -43,7 +43,7 @@ static bool matches_scope(const char *pattern, const char *name)
 	return strcmp(pattern, name) == 0 || fnmatch(pattern, name, 0) == 0;
 }
 
-bool watch_places_wants(void *session, const struct watched_row *row)
+bool watch_places_wants(void *session, struct watched_row *row)
 {
 	struct watch_session *s = session;
 	char name[STR_MAX_BYTES + 1];
@@ -56,6 +56,8 @@ bool watch_places_wants(void *session, const struct watched_row *row)
 	for (size_t i = 0; i < s->opts->pattern_count; i++) {
 		if (!matches_scope(s->opts->patterns[i], name))
 			continue;
+		if (!is_wanted)
+			row->pattern = run_str(s->opts->patterns[i]);
 		s->has_found[i] = true;
 		is_wanted = true;
 	}
@@ -128,8 +130,8 @@ static int find_frame(struct watch_session *s, struct err *err)
 static void list_place(struct watch_session *s, const struct place *place, struct str why_not)
 {
 	struct watched_row row = { .kind = WATCHED_PROBE,
-				   .name = place->name.len > 0 ? place->name : place->pattern,
-				   .symbol = place->symbol,
+				   .name = place->module.len > 0 ? place->name : place->pattern,
+				   .symbol = place->module.len > 0 ? place->symbol : STR_EMPTY,
 				   .module = place->module,
 				   .pattern = place->pattern,
 				   .why_not = why_not,

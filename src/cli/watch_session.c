@@ -161,7 +161,7 @@ static void close_window(struct watch_session *s)
 	watch_sources_turn(&s->sources, s->own_limit_ppm, &turned);
 	run_book(&s->run, &w->sample_ns);
 	s->charged_ps += turned.charged_ps;
-	w->window_ns = turned.span_ns;
+	w->window_ns = mono_elapsed_ns(s->run.window_start, mono_now());
 	w->kernel_ns = turned.charged_ps / PS_PER_NS;
 	w->ticks = turned.calls;
 	w->kept = turned.timed;
@@ -186,7 +186,7 @@ static void watch_turn(void *session, struct mono now)
 	struct watch_session *s = session;
 	uint64_t since_save_ns;
 
-	if (mono_elapsed_ns(s->run.window_start, now) < s->opts->window_ns)
+	if (now.ns < s->sources.plan.window_start_ns + s->opts->window_ns)
 		return;
 	close_window(s);
 	watch_places_again(s, now, true);

@@ -94,14 +94,32 @@ static void set_costs(struct watched_row *row, const struct watch_costs *costs)
 	row->assumed_hook_ps = costs->assumed.hook_ps;
 }
 
+/* The row of the same pattern that says only that nothing was found for it. */
+static uint32_t find_listed(const struct watch_sources *w, struct str pattern)
+{
+	for (uint32_t id = 0; id < watchlist_count(w->settings.list); id++) {
+		const struct watched_row *old = watchlist_row(w->settings.list, id);
+
+		if (pattern.len > 0 && old->why_not.len > 0 && old->module.len == 0 &&
+		    old->mode.len == 0 && watch_is_same(old->pattern, pattern))
+			return id;
+	}
+	return NO_ID;
+}
+
 /* Puts the row into the watchlist, or finds the one that was there. */
 static int put_row(struct watch_sources *w, const struct watched_row *row,
 		   const struct watch_costs *costs, uint32_t *out_id)
 {
 	uint32_t id = find_row(w, row);
 
-	if (id == NO_ID)
-		return watchlist_add(w->settings.list, row, out_id);
+	if (id == NO_ID) {
+		id = find_listed(w, row->pattern);
+		if (id == NO_ID || watchlist_replace(w->settings.list, id, row) < 0)
+			return watchlist_add(w->settings.list, row, out_id);
+		*out_id = id;
+		return 0;
+	}
 	watchlist_set_costs(w->settings.list, id, &costs->measured, &costs->assumed,
 			    costs->floor_ps);
 	*out_id = id;
@@ -250,14 +268,17 @@ static void start_part(struct watch_sources *w, struct watch_part *part)
 		part->ops->describe(part->source, i, &row);
 		if (row.why_not.len > 0 && !point->is_listed)
 			watch_part_say_why(w, point, row.why_not);
-		else if (!point->is_listed)
-			watch_plan_started(&w->plan, point->plan, part->started_ns);
+		if (point->is_listed)
+			continue;
+		watch_plan_started(&w->plan, point->plan, part->started_ns);
+		tell(w, point->id);
 	}
 	w->look_at_ns = watch_plan_wakes_ns(&w->plan, part->started_ns);
 }
 
 uint32_t watch_sources_start(struct watch_sources *w)
 {
+	bool is_first = !w->has_started;
 	uint32_t watched = 0;
 
 	for (uint32_t p = 0; p < w->part_count; p++) {
@@ -268,6 +289,9 @@ uint32_t watch_sources_start(struct watch_sources *w)
 		for (uint32_t i = 0; part->source != NULL && i < part->count; i++)
 			watched += part->points[i].id != NO_ID && !part->points[i].is_listed;
 	}
+	if (is_first) /* nothing was counted before */
+		watch_plan_turn(&w->plan, w->plan.price_ppm, watch_sources_now(w));
+	w->has_started = true;
 	return watched;
 }
 

@@ -41,7 +41,8 @@ struct watch_sources_settings {
 	struct watchlist *list; /* borrowed */
 	uint64_t window_ns, price_ppm;
 	uint32_t interval_most;
-	bool (*wants)(void *owner, const struct watched_row *row); /* was this point asked for? */
+	bool (*wants)(void *owner,
+		      struct watched_row *row); /* was this point asked for? Sets its pattern */
 	uint64_t (*now_ns)(void *owner);
 	/* A row was added or has changed whether it is watched; may be NULL. */
 	void (*told)(void *owner, const struct watched_row *row);
@@ -52,6 +53,7 @@ struct watch_sources {
 	struct watch_sources_settings settings;
 	struct watch_part parts[WATCH_PARTS];
 	uint32_t part_count;
+	bool has_started;
 	struct watch_plan plan;
 	struct histogram histogram;		       /* of one point, used again */
 	uint64_t look_at_ns, slow_at_ns, slow_wait_ns; /* when to look, and to fetch slow frames */

@@ -94,8 +94,12 @@ void watch_plan_look(struct watch_plan *plan, size_t point, uint64_t now_ns, uin
 {
 	struct watch_plan_point *p = &plan->points[point];
 
-	p->before_ps = book(p, calls, timed);
+	p->since_look_ps += book(p, calls, timed);
+	if (less(now_ns, p->looked_ns) < WATCH_PLAN_SOON_NS / 2)
+		return; /* too short to tell a rate by */
+	p->before_ps = p->since_look_ps;
 	p->before_ns = less(now_ns, p->looked_ns);
+	p->since_look_ps = 0;
 	p->looked_ns = now_ns;
 }
 
@@ -263,7 +267,7 @@ void watch_plan_changed(struct watch_plan *plan, size_t point,
 	else
 		detached(plan, p, change);
 	p->looked_ns = change->ended_ns;
-	p->before_ns = p->before_ps = 0;
+	p->before_ns = p->before_ps = p->since_look_ps = 0;
 }
 
 void watch_plan_fail(struct watch_plan *plan, size_t point)
@@ -350,7 +354,7 @@ void watch_plan_turn(struct watch_plan *plan, uint64_t price_ppm, uint64_t now_n
 		p->covered_ns = 0;
 		p->calls = p->timed = p->spent_ps = 0;
 		p->since_calls = p->head_calls = p->head_ns = 0;
-		p->before_ns = p->before_ps = 0;
+		p->before_ns = p->before_ps = p->since_look_ps = 0;
 		p->looked_ns = now_ns;
 	}
 	plan->price_ppm = price_ppm;

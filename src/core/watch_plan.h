@@ -40,6 +40,7 @@ struct watch_plan_point {
 		head_ns; /* calls that came while it was attached, and how long that took */
 	uint64_t looked_ns;
 	uint64_t before_ns, before_ps; /* between the last two looks */
+	uint64_t since_look_ps;
 };
 
 struct watch_plan {
@@ -75,7 +76,7 @@ int watch_plan_add(struct watch_plan *plan, const struct pace_costs *costs, bool
 /* It is attached now, for the first time. */
 void watch_plan_started(struct watch_plan *plan, size_t point, uint64_t now_ns);
 
-/* Tells what a point did in this window up to now. */
+/* Tells what a point did in this window up to now. Looks that come too soon after one another count as one. */
 void watch_plan_look(struct watch_plan *plan, size_t point, uint64_t now_ns, uint64_t calls,
 		     uint64_t timed);
 
@@ -100,7 +101,7 @@ uint64_t watch_plan_covered_ns(const struct watch_plan *plan, size_t point, uint
 void watch_plan_follow(struct watch_plan *plan, size_t point, const struct pace_watch *pace,
 		       uint64_t now_ns);
 
-/* Begins the next window, at what may then be spent. */
+/* Begins the next window, at what may then be spent; the first one too, when it was not begun by watch_plan_init(). */
 void watch_plan_turn(struct watch_plan *plan, uint64_t price_ppm, uint64_t now_ns);
 
 /* When to look next: the window's end at the latest; sooner as money runs out. */

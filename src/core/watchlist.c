@@ -182,28 +182,61 @@ static struct pace_costs costs_of(const struct watched *watched)
 	return pace_costs_in_force(&watched->measured, &assumed);
 }
 
+/* A row of its own, with copies of all strings. NULL: out of memory. */
+static struct watched *watched_make(const struct watched_row *row, uint32_t id)
+{
+	struct watched *watched = calloc(1, sizeof(*watched));
+
+	if (watched == NULL)
+		return NULL;
+	watched->row = *row;
+	if (copy_texts(watched) < 0) {
+		watched_free(watched);
+		return NULL;
+	}
+	watched->row.id = id;
+	watched->is_dirty = true;
+	watched->measured = (struct pace_costs){ row->untimed_ps, row->extra_ps, row->hook_ps };
+	watched->pace.costs = watched->next_costs = costs_of(watched);
+	return watched;
+}
+
 int watchlist_add(struct watchlist *w, const struct watched_row *row, uint32_t *out_id)
 {
 	struct watched *watched;
 
 	if (w->count == WATCHLIST_MOST || !watchlist_has_room(w, watchlist_watched_bytes(row), 1))
 		return -ENOSPC;
-	watched = calloc(1, sizeof(*watched));
-	if (watched != NULL)
-		watched->row = *row;
-	if (watched == NULL || copy_texts(watched) < 0 || grow(w) < 0) {
+	watched = watched_make(row, w->count);
+	if (watched == NULL || grow(w) < 0) {
 		watched_free(watched);
 		return -ENOMEM;
 	}
-	watched->row.id = w->count;
-	watched->is_dirty = true;
-	watched->measured = (struct pace_costs){ row->untimed_ps, row->extra_ps, row->hook_ps };
-	watched->pace.costs = watched->next_costs = costs_of(watched);
 	w->rows[w->count++] = watched;
 	w->fixed_bytes += watchlist_watched_bytes(&watched->row);
 	start_pace(w, watched);
 	watchlist_make_room(w);
 	*out_id = watched->row.id;
+	return 0;
+}
+
+int watchlist_replace(struct watchlist *w, uint32_t id, const struct watched_row *row)
+{
+	struct watched *old = w->rows[id], *watched;
+
+	if (old->row.why_not.len == 0 || old->calls.count > 0 || old->calls_ever > 0)
+		return -EINVAL;
+	if (!watchlist_has_room(w, watchlist_watched_bytes(row), 1))
+		return -ENOSPC;
+	watched = watched_make(row, id);
+	if (watched == NULL)
+		return -ENOMEM;
+	w->fixed_bytes -= watchlist_watched_bytes(&old->row);
+	w->fixed_bytes += watchlist_watched_bytes(&watched->row);
+	w->rows[id] = watched;
+	watched_free(old);
+	start_pace(w, watched);
+	watchlist_make_room(w);
 	return 0;
 }
 

@@ -39,6 +39,10 @@ void watchlist_close(struct watchlist *w);
  * window row of each have no room; -ENOMEM. */
 int watchlist_add(struct watchlist *w, const struct watched_row *row, uint32_t *out_id);
 
+/* What was only listed, and never watched, is another row from now on, under the same id: a name that was not found and
+ * then came. -EINVAL: it was watched; -ENOSPC; -ENOMEM. */
+int watchlist_replace(struct watchlist *w, uint32_t id, const struct watched_row *row);
+
 /* How many rows were added; ids are 0 … count - 1. */
 uint32_t watchlist_count(const struct watchlist *w);
 

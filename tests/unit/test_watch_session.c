@@ -238,10 +238,11 @@ static struct fake_point *put(struct watch_source *s, const char *name,
 	return p;
 }
 
-static bool wants(void *owner, const struct watched_row *row)
+static bool wants(void *owner, struct watched_row *row)
 {
 	const struct stage *t = owner;
 
+	row->pattern = row->name;
 	return t->unwanted == NULL || row->name.len != strlen(t->unwanted) ||
 	       memcmp(row->name.bytes, t->unwanted, row->name.len) != 0;
 }
@@ -509,6 +510,30 @@ static void a_source_that_comes_back_goes_on_in_its_old_rows(void **state)
 	assert_in_range(t.turned.calls, 990, 1010);
 }
 
+static void a_name_that_was_not_found_and_comes_later_takes_its_row(void **state)
+{
+	SCOPED(end) struct stage t = { 0 };
+	struct watched_row missing = { .kind = WATCHED_PROBE,
+				       .name = STR_LITERAL("late"),
+				       .pattern = STR_LITERAL("late"),
+				       .why_not = STR_LITERAL("not found") };
+	uint32_t id;
+
+	(void)state;
+	put(&t.inside, "first", &scope, 10);
+	begin(&t, true);
+	assert_int_equal(watchlist_add(t.list, &missing, &id), 0);
+	start(&t, &t.inside);
+	window(&t);
+	put(&t.inside, "late", &scope, 100)->is_on = true;
+	window(&t);
+	window(&t);
+	assert_int_equal(watchlist_count(t.list), 2);
+	assert_int_equal(row_of(&t, "late")->why_not.len, 0);
+	assert_int_equal(row_of(&t, "late")->id, id);
+	assert_in_range(t.turned.calls, 1090, 1110);
+}
+
 static void slow_frames_name_their_parts_by_row(void **state)
 {
 	SCOPED(end) struct stage t = { .unwanted = "other" };
@@ -582,6 +607,7 @@ int main(void)
 		cmocka_unit_test(a_source_that_cannot_start_is_closed_and_the_rest_goes_on),
 		cmocka_unit_test(a_name_that_comes_later_gets_a_row_and_orders),
 		cmocka_unit_test(a_source_that_comes_back_goes_on_in_its_old_rows),
+		cmocka_unit_test(a_name_that_was_not_found_and_comes_later_takes_its_row),
 		cmocka_unit_test(slow_frames_name_their_parts_by_row),
 		cmocka_unit_test(each_mode_is_calibrated_once_again),
 		cmocka_unit_test(what_the_recorder_takes_is_not_given_to_watching),
