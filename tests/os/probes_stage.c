@@ -150,24 +150,11 @@ static void take_frame(struct stage *s, const char *name, struct place *out)
 	fail_msg("there is no function '%s'", name);
 }
 
-static struct place frame;
-
-void stage_open(struct stage *s, const struct stage_wants *wants)
+void stage_open_with(struct stage *s, const struct watch_source_settings *settings)
 {
-	struct watch_source_settings settings = { .pid = s->pid,
-						  .places = &s->places,
-						  .interval = wants->interval,
-						  .slow_ns = wants->slow_ns,
-						  .switched_off = wants->off };
 	struct err err = ERR_EMPTY;
-	int status;
+	int status = ops->open(settings, &s->source, &err);
 
-	stage_find(s, wants);
-	if (wants->frame != NULL) {
-		take_frame(s, wants->frame, &frame);
-		settings.frame = &frame;
-	}
-	status = ops->open(&settings, &s->source, &err);
 	if (status == 0)
 		status = ops->start(s->source, &err);
 	if (status == 0)
@@ -178,6 +165,22 @@ void stage_open(struct stage *s, const struct stage_wants *wants)
 	if (status == -EPERM || status == -ENOTSUP)
 		skip();
 	fail();
+}
+
+void stage_open(struct stage *s, const struct stage_wants *wants)
+{
+	struct watch_source_settings settings = { .pid = s->pid,
+						  .places = &s->places,
+						  .interval = wants->interval,
+						  .slow_ns = wants->slow_ns,
+						  .switched_off = wants->off };
+
+	stage_find(s, wants);
+	if (wants->frame != NULL) {
+		take_frame(s, wants->frame, &s->frame);
+		settings.frame = &s->frame;
+	}
+	stage_open_with(s, &settings);
 }
 
 static void pool(struct stage *s, uint32_t point)

@@ -13,6 +13,7 @@ struct stage {
 	char said[8192];
 	size_t said_length;
 	struct places places;
+	struct place frame; /* taken out of places */
 	struct watch_source *source;
 	struct watch_source_facts facts;
 	/* of all windows so far, by point */
@@ -45,6 +46,9 @@ void stage_let_exec(struct stage *s);
 
 /* Opens and starts the source. Skips the test where probes are not permitted. */
 void stage_open(struct stage *s, const struct stage_wants *wants);
+
+/* The same with settings of the caller's. */
+void stage_open_with(struct stage *s, const struct watch_source_settings *settings);
 
 /* Only finds the places; the caller opens. */
 void stage_find(struct stage *s, const struct stage_wants *wants);

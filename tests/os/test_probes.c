@@ -240,7 +240,7 @@ static void probes_inside_a_timed_call_are_taken_off(void **state)
 		struct stage s;
 		uint32_t outside;
 
-		stage_start(&s, (const char *const[]){ "burst", "1000", NULL });
+		stage_start(&s, (const char *const[]){ "burst", "1000", "5", NULL });
 		stage_open(&s, &(struct stage_wants){
 				       .off = stage_modes[mode], .names = names, .interval = 8 });
 		outside = stage_point(&s, "long_one");

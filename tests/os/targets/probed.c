@@ -12,7 +12,7 @@
  *                              thread calls part() all the time
  *   probed fork N              N calls of work_push, then as many in a child
  *   probed exec N              executes itself as "count 1 N" when the byte comes
- *   probed burst N             N calls of work_push, and one of long_one() of 30 ms around them
+ *   probed burst N MS          N calls of work_push, and one of long_one() of MS around them
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -302,7 +302,7 @@ static void exec_self(void)
 WATCHED void long_one(void)
 {
 	call_push();
-	spin_ns(30000000);
+	spin_ns(numbers[1] * 1000000);
 }
 
 static const struct {
