@@ -234,6 +234,23 @@ static int publish(const struct search *s, struct places *out)
 	return 0;
 }
 
+/* A file that a pattern names by its path is looked into, mapped or not: it may be loaded later. */
+static int add_named_files(struct search *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->wish_count && rc == 0; i++) {
+		struct str *module = &s->wishes[i].pattern.module;
+		const char *seen = NULL;
+
+		if (module->len > 0 && memchr(module->bytes, '/', module->len) != NULL)
+			rc = places_files_add_path(&s->files, s->settings->pid, *module, &seen);
+		if (seen != NULL)
+			*module = (struct str){ seen, (uint32_t)strlen(seen) };
+	}
+	return rc == -E2BIG ? 0 : rc;
+}
+
 static int look(struct search *s, struct err *err)
 {
 	const struct places_settings *settings = s->settings;
@@ -244,6 +261,7 @@ static int look(struct search *s, struct err *err)
 				       : places_files_of_program(settings->program, &s->files, err);
 	if (rc < 0)
 		return rc;
+	rc = add_named_files(s);
 	for (uint32_t i = 0; i < s->files.count && rc == 0; i++)
 		rc = search_file(s, i);
 	drop_beside_literals(s);

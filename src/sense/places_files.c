@@ -65,6 +65,37 @@ int places_files_add(struct places_files *files, const struct places_file *file)
 		       : -ENOMEM;
 }
 
+int places_files_add_path(struct places_files *files, pid_t pid, struct str path,
+			  const char **out_seen)
+{
+	char here[PATH_MAX + 64], seen[PATH_MAX];
+	struct places_file file = { .path = here, .seen = seen };
+	struct stat at;
+
+	if (path.len >= sizeof(seen) || memchr(path.bytes, '\0', path.len) != NULL)
+		return 0;
+	snprintf(seen, sizeof(seen), "%.*s", (int)path.len, path.bytes);
+	if (pid > 0 && seen[0] == '/')
+		snprintf(here, sizeof(here), "/proc/%d/root%s", (int)pid, seen);
+	else
+		snprintf(here, sizeof(here), "%s", seen);
+	if (stat(here, &at) != 0 || !S_ISREG(at.st_mode))
+		return 0;
+	file.inode = at.st_ino;
+	for (size_t i = 0; i < files->count; i++) {
+		if (files->items[i].inode != at.st_ino)
+			continue;
+		*out_seen = files->items[i].seen;
+		return 0;
+	}
+
+	int rc = places_files_add(files, &file);
+
+	if (rc == 0)
+		*out_seen = files->items[files->count - 1].seen;
+	return rc;
+}
+
 /* One more mapping of a process: its file, unless it is in the list. */
 static int add_mapping(struct places_files *files, pid_t pid, const struct mapping *m)
 {

@@ -38,6 +38,11 @@ int places_files_of_program(const char *program, struct places_files *out, struc
 /* Appends a copy of `file`. -ENOMEM, -E2BIG. */
 int places_files_add(struct places_files *files, const struct places_file *file);
 
+/* Adds the file at `path`, as the process `pid` sees it (0: as we do), unless it is there already. `out_seen`: what it is
+ * called in the list, borrowed; untouched when there is no such file. -ENOMEM, -E2BIG. */
+int places_files_add_path(struct places_files *files, pid_t pid, struct str path,
+			  const char **out_seen);
+
 /* Opens it for reading: a descriptor, or a negative errno (-ESTALE: the path leads to another file now). */
 int places_file_open(const struct places_file *file);
 
