@@ -82,11 +82,9 @@ static struct tried try_distance(const uint64_t *gaps, uint32_t count, uint64_t 
 	return tried;
 }
 
-/* Is `tried` a better answer? A longer distance that as many gaps fit is; else what chance explains less. */
+/* Is `tried` a better answer? Not one that no more gaps fit than a longer one; else what chance explains less. */
 static bool is_better(const struct tried *tried, const struct tried *best)
 {
-	if (tried->hits >= best->hits && tried->every > best->every)
-		return true;
 	if (best->hits >= tried->hits && best->every > tried->every)
 		return false;
 	return tried->log_chance < best->log_chance;

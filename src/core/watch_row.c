@@ -42,9 +42,7 @@ static struct estimate count_calls(const struct watch_span *span, const struct c
 
 	if (pooled->covered_ns >= pooled->span_ns)
 		return e;
-	if (covered <= 0)
-		return (struct estimate){ 0 };
-	e.value = calls * all / covered;
+	e.value = calls * all / covered; /* not covered at all: no number */
 	for (uint32_t i = 0; i < span->count; i++) {
 		const struct window_row *w = &span->windows[i];
 		double residual = (double)w->calls + (double)w->never_timed -

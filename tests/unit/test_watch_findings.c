@@ -278,7 +278,7 @@ static void below_floor(struct build_watch *b)
 static void two_below_floor(struct build_watch *b)
 {
 	add(b, "less", &(struct build_calls){ .calls = 1001, .ns = 190, .interval = 8 });
-	add(b, "mix", &(struct build_calls){ .calls = 100001, .ns = 190, .interval = 1000 });
+	add(b, "mix", &(struct build_calls){ .calls = 100001, .ns = 95, .interval = 1000 });
 	b->r.watched[3].kind = WATCHED_SCOPE;
 }
 

@@ -175,6 +175,19 @@ static void one_slow_frame_tells_no_error(void **state)
 	assert_false(answer_of(&a, 0)->slow_share.has_error);
 }
 
+static void slow_frames_that_were_not_kept_are_counted(void **state)
+{
+	SCOPED(build_watch_free) struct build_watch b;
+	SCOPED(watch_analysis_free) struct watch_analysis a = WATCH_ANALYSIS_EMPTY;
+
+	(void)state;
+	begin(&b);
+	b.r.watch.slow = 5; /* memory ran out for them */
+	open_all(&b, &a);
+	assert_true(a.slow.kept == 0 && a.slow.count.value == 5);
+	assert_false(a.slow.unnamed.is_known);
+}
+
 /* ---- rhythm ---- */
 
 #define MOST_MARKS 1000u
@@ -397,6 +410,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_named_may_be_as_much_as_the_rest),
 		cmocka_unit_test(a_range_has_the_slow_frames_that_begin_in_it),
 		cmocka_unit_test(one_slow_frame_tells_no_error),
+		cmocka_unit_test(slow_frames_that_were_not_kept_are_counted),
 		cmocka_unit_test(a_rhythm_is_found_with_missing_and_extra_ones_and_only_then),
 		cmocka_unit_test(slow_frames_by_chance_have_no_rhythm),
 		cmocka_unit_test(the_rhythm_of_a_recording_is_that_of_its_slow_frames),

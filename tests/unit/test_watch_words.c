@@ -93,13 +93,17 @@ static void a_time_of_day_is_as_fine_as_its_windows(void **state)
 
 static void a_time_beyond_all_dates_is_the_last_one(void **state)
 {
-	SCOPED(text_free) struct text t = TEXT_EMPTY;
-	const struct recording r = { .label = { .started_wall_ns = INT64_MAX - 1,
-						.elapsed_ns = UINT64_MAX } };
+	static const int64_t started_ns[] = { 0, INT64_MAX - 1 };
 
 	(void)state;
-	watch_put_when(&t, &r, UINT64_MAX);
-	assert_says(&t, "2262-04-11 23:47:16");
+	for (size_t i = 0; i < ARRAY_LEN(started_ns); i++) {
+		SCOPED(text_free) struct text t = TEXT_EMPTY;
+		const struct recording r = { .label = { .started_wall_ns = started_ns[i],
+							.elapsed_ns = UINT64_MAX } };
+
+		watch_put_when(&t, &r, i == 0 ? UINT64_MAX : INT64_MAX);
+		assert_says(&t, "2262-04-11 23:47:16");
+	}
 }
 
 static void growth_says_where_a_step_was_and_else_over_the_run(void **state)
