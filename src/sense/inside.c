@@ -9,6 +9,7 @@
 
 #include "core/units.h"
 #include "sense/mapping.h"
+#include "sense/perf_open.h"
 #include "sense/watch_calibrate.h"
 #include "sense/watch_source.h"
 
@@ -37,7 +38,6 @@ struct watch_source {
 	bool is_over, is_calibrated;
 	struct watch_calibrated calibrated;
 	struct point points[MAPPING_NAMES];
-	uint32_t steps[BUCKET_COUNT]; /* of the histogram that is being read */
 };
 
 static uint64_t now_ns(void)
@@ -63,7 +63,7 @@ static int inside_open(const struct watch_source_settings *settings, struct watc
 		return status;
 	}
 	s->switched_off = settings->switched_off;
-	if (watch_source_is_off(s->switched_off, "rdtsc"))
+	if (perf_is_switched_off(s->switched_off, "rdtsc"))
 		mapping_reader_use_clock(s->reader);
 	s->pidfd = (int)syscall(SYS_pidfd_open, settings->pid, 0);
 	s->interval = settings->interval;
@@ -136,9 +136,12 @@ static int inside_costs(struct watch_source *s, uint32_t number, bool again,
 		return -ENOENT;
 	if (point->kind != WATCHED_SCOPE)
 		kind = point->kind == WATCHED_TASK ? MAPPING_TASK : MAPPING_FRAME;
-	if (!s->is_calibrated || again)
+	if (!s->is_calibrated || again) {
+		mapping_reader_beat(s->reader); /* it takes a while */
 		status = watch_calibrate_inside(s->switched_off, mapping_reader_names(s->reader),
 						&s->calibrated);
+		mapping_reader_beat(s->reader);
+	}
 	s->is_calibrated = true;
 	*out = s->calibrated.of[kind];
 	for (int i = 0; i < 3; i++)
@@ -188,17 +191,6 @@ static int inside_turn(struct watch_source *s)
 	return 0;
 }
 
-static int add_steps(struct histogram *histogram, const uint32_t steps[BUCKET_COUNT])
-{
-	for (uint32_t at = 0; at < BUCKET_COUNT; at++) {
-		int status = steps[at] != 0 ? histogram_add(histogram, at, steps[at]) : 0;
-
-		if (status != 0)
-			return status;
-	}
-	return 0;
-}
-
 static int inside_seen(struct watch_source *s, uint32_t number, uint64_t span_ns,
 		       struct calls_seen *out, struct histogram *histogram,
 		       struct watchlist_losses *losses)
@@ -216,9 +208,7 @@ static int inside_seen(struct watch_source *s, uint32_t number, uint64_t span_ns
 		out->covered_ns = covered_ns;
 	if (row->firsts + row->others == 0)
 		return 0;
-	if (!mapping_reader_histogram(s->reader, number, s->steps))
-		return -ENOMEM;
-	return add_steps(histogram, s->steps);
+	return mapping_reader_add_histogram(s->reader, number, histogram);
 }
 
 /* When a slow frame began, as elapsed time: by its age, so that two clocks need only agree for so long. */

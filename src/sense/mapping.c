@@ -411,3 +411,18 @@ struct mapping_loss mapping_reader_loss(const struct mapping_reader *reader)
 	now.torn -= before->torn;
 	return now;
 }
+
+int mapping_reader_add_histogram(struct mapping_reader *reader, uint32_t id,
+				 struct histogram *histogram)
+{
+	uint32_t steps[BUCKET_COUNT];
+	int status = 0;
+
+	if (id >= mapping_reader_names(reader))
+		return -ENOENT;
+	if (!mapping_reader_histogram(reader, id, steps))
+		return -ENOMEM;
+	for (uint32_t at = 0; at < BUCKET_COUNT && status == 0; at++)
+		status = histogram_add(histogram, at, steps[at]);
+	return status;
+}

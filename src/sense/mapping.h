@@ -12,6 +12,7 @@
 #include "core/bucket.h"
 #include "core/calls.h"
 #include "core/err.h"
+#include "core/histogram.h"
 #include "lib/mapping.h"
 
 /* What all threads together did of one name in one window. */
@@ -101,6 +102,10 @@ struct calls_seen mapping_row_seen(const struct mapping_row *row, uint64_t span_
 /* What the name's histogram gained since this was last asked (or since the start). False: no such id, or no memory. */
 bool mapping_reader_histogram(struct mapping_reader *reader, uint32_t id,
 			      uint32_t out[BUCKET_COUNT]);
+
+/* The same, added to `histogram`. -ENOENT: no such id; -ENOMEM: what was not added is lost. */
+int mapping_reader_add_histogram(struct mapping_reader *reader, uint32_t id,
+				 struct histogram *histogram);
 
 /* Takes a slow frame that waits, and says of which thread. False: none. Its serial counts the frames of its place from 1 at
  * the start on, its time is mapping_reader_now_ns()'s. Part ids are below mapping_reader_names(), their

@@ -19,8 +19,10 @@
 
 #define ROUND_NS   (30 * NS_PER_US)
 #define WARM_NS	   (20 * NS_PER_US)
+#define SLOW_NS	   (300 * NS_PER_US) /* a round of few calls may take so long to have FEW_CALLS */
+#define FEW_CALLS  64u
 #define MOST_CALLS 1000000u
-#define TOTAL_NS   (3 * NS_PER_S) /* on a busy machine; its CPU time has a limit of its own */
+#define TOTAL_NS   (1200 * NS_PER_MS) /* on a busy machine; its CPU time has a limit of its own */
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010u
@@ -58,22 +60,44 @@ static int make_file(void)
 	return fd;
 }
 
-/* The child until it is the program. Only system calls: other threads' locks are as they were. */
+/* The program's process until it is the program. */
 static _Noreturn void become(int file, int socket, pid_t parent)
 {
 	static char name[] = "tare-body";
 	char *argv[] = { name, NULL }, *env[] = { NULL };
-	/* By hand: the program has no use for our descriptors, and dup2() onto the same one would leave it closing. */
+	/* dup2() onto the same descriptor would leave it closing. */
 	int own = socket == WATCH_BODY_SOCKET ? fcntl(socket, F_SETFD, 0)
 					      : dup2(socket, WATCH_BODY_SOCKET);
 
-	if (file == WATCH_BODY_SOCKET || own < 0)
-		_exit(126);
+	signal(SIGTERM, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(0);
+	if (own < 0 || getppid() != parent)
+		_exit(126);
 	syscall(SYS_execveat, file, "", argv, env, AT_EMPTY_PATH);
 	_exit(127);
+}
+
+/* Our child. An exec would give it an exit signal, so it waits for the one that does, and that one's time becomes its own.
+ * Only system calls: locks of the C library are as they were. */
+static _Noreturn void keep(int file, int socket, pid_t parent)
+{
+	pid_t self = getpid(), child;
+	sigset_t none;
+
+	sigemptyset(&none);
+	signal(SIGCHLD, SIG_DFL);
+	signal(SIGTERM, SIG_IGN); /* is for the program */
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (setsid() < 0 || getppid() != parent)
+		_exit(126);
+	child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+	if (child == 0)
+		become(file, socket, self);
+	close(socket);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	_exit(0);
 }
 
 /* A file descriptor that is not the one the program finds its socket by. */
@@ -88,37 +112,44 @@ static int move_up(int fd)
 	return moved < 0 ? -errno : moved;
 }
 
+/* Starts both processes. */
+static int start(struct watch_bodies *bodies)
+{
+	pid_t parent = getpid();
+	int ends[2], status;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		return -errno;
+	bodies->socket = ends[0];
+	/* Without an exit signal: our caller's SIGCHLD and wait() are for its own children. */
+	bodies->keeper = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+	if (bodies->keeper == 0)
+		keep(bodies->file, ends[1], parent);
+	status = bodies->keeper < 0 ? -errno : 0;
+	close(ends[1]);
+	return status;
+}
+
 int watch_bodies_open(struct watch_bodies *out)
 {
 	struct watch_bodies bodies = WATCH_BODIES_EMPTY;
-	pid_t parent = getpid();
-	int ends[2];
+	struct watch_body_told told;
+	int status;
 
 	bodies.file = make_file();
 	if (bodies.file >= 0)
 		bodies.file = move_up(bodies.file);
 	if (bodies.file < 0)
 		return bodies.file;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-		int status = -errno;
-
-		close(bodies.file);
-		return status;
-	}
-	/* Without an exit signal: our caller's SIGCHLD and wait() are for its own children. */
-	bodies.pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
-	if (bodies.pid == 0)
-		become(bodies.file, ends[1], parent);
-	close(ends[1]);
-	bodies.socket = ends[0];
-	if (bodies.pid < 0) {
-		int status = -errno;
-
+	status = start(&bodies);
+	if (status == 0)
+		status = watch_bodies_call(&bodies, WATCH_BODY_PLAIN, 1, &told);
+	if (status != 0) {
 		watch_bodies_close(&bodies);
 		return status;
 	}
+	bodies.pid = (pid_t)told.pid;
 	snprintf(bodies.path, sizeof(bodies.path), "/proc/self/fd/%d", bodies.file);
-	bodies.until_ns = now_ns() + TOTAL_NS;
 	*out = bodies;
 	return 0;
 }
@@ -128,15 +159,16 @@ uint64_t watch_bodies_close(struct watch_bodies *bodies)
 	struct rusage used = { .ru_utime = { .tv_sec = 0 } };
 	uint64_t cpu_us;
 
-	if (bodies->pid > 0) {
-		kill(bodies->pid, SIGKILL);
-		while (wait4(bodies->pid, NULL, __WALL, &used) < 0 && errno == EINTR)
-			;
-	}
 	if (bodies->socket >= 0)
 		close(bodies->socket);
 	if (bodies->file >= 0)
 		close(bodies->file);
+	if (bodies->keeper > 0) {
+		/* To both: the keeper, which is not waited for yet, holds the number and lets it pass. */
+		kill(-bodies->keeper, SIGTERM);
+		while (wait4(bodies->keeper, NULL, __WALL, &used) < 0 && errno == EINTR)
+			;
+	}
 	*bodies = WATCH_BODIES_EMPTY;
 	cpu_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000u +
 		 (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
@@ -146,14 +178,16 @@ uint64_t watch_bodies_close(struct watch_bodies *bodies)
 /* Waits until the program has said something or has ended. */
 static int wait_for(struct watch_bodies *bodies)
 {
+	uint64_t until_ns = bodies->until_ns != 0 ? bodies->until_ns : now_ns() + TOTAL_NS;
+
 	for (;;) {
 		struct pollfd told = { .fd = bodies->socket, .events = POLLIN };
 		uint64_t at_ns = now_ns();
 		int ready;
 
-		if (at_ns >= bodies->until_ns)
+		if (at_ns >= until_ns)
 			return -ETIMEDOUT;
-		ready = poll(&told, 1, (int)((bodies->until_ns - at_ns) / NS_PER_MS) + 1);
+		ready = poll(&told, 1, (int)((until_ns - at_ns) / NS_PER_MS) + 1);
 		if (ready > 0)
 			return 0;
 		if (ready < 0 && errno != EINTR)
@@ -181,11 +215,23 @@ int watch_bodies_call(struct watch_bodies *bodies, uint32_t body, uint32_t calls
 	return 0;
 }
 
+/* How many calls of so long each make a round. */
+static uint32_t calls_a_round(uint64_t call_ps)
+{
+	uint64_t calls = ROUND_NS * PS_PER_NS / (call_ps + 1);
+	uint64_t slow_calls = SLOW_NS * PS_PER_NS / (call_ps + 1);
+
+	if (calls < FEW_CALLS)
+		calls = slow_calls < FEW_CALLS ? slow_calls : FEW_CALLS;
+	if (calls > MOST_CALLS)
+		calls = MOST_CALLS;
+	return calls > 0 ? (uint32_t)calls : 1;
+}
+
 /* How many calls make a round; warms the body on the way. */
 static int size_round(struct watch_bodies *bodies, uint32_t body, uint32_t *out_calls)
 {
-	struct watch_body_told told = { 0, 0 };
-	uint64_t wanted;
+	struct watch_body_told told = { .ns = 0 };
 
 	for (uint32_t calls = 16; calls <= MOST_CALLS; calls *= 4) {
 		int status = watch_bodies_call(bodies, body, calls, &told);
@@ -194,10 +240,7 @@ static int size_round(struct watch_bodies *bodies, uint32_t body, uint32_t *out_
 			return status;
 		if (told.ns < WARM_NS && calls * 4 <= MOST_CALLS)
 			continue;
-		wanted = told.ns > 0 ? calls * ROUND_NS / told.ns : MOST_CALLS;
-		*out_calls = wanted > MOST_CALLS ? MOST_CALLS : (uint32_t)wanted;
-		if (*out_calls == 0)
-			*out_calls = 1;
+		*out_calls = calls_a_round(told.ns * PS_PER_NS / calls);
 		return 0;
 	}
 	return -EINVAL;
@@ -209,6 +252,7 @@ int watch_bodies_measure(struct watch_bodies *bodies, struct watch_body_price *p
 	uint64_t fastest_ps[WATCH_BODIES_MOST];
 	int status = count > 0 && count <= WATCH_BODIES_MOST ? 0 : -EINVAL;
 
+	bodies->until_ns = now_ns() + TOTAL_NS;
 	for (size_t i = 0; i < count && status == 0; i++) {
 		prices[i].ps = 0;
 		fastest_ps[i] = UINT64_MAX;
@@ -216,7 +260,7 @@ int watch_bodies_measure(struct watch_bodies *bodies, struct watch_body_price *p
 	}
 	while (rounds < WATCH_BODIES_ROUNDS && status == 0) {
 		for (size_t i = 0; i < count && status == 0; i++) {
-			struct watch_body_told told = { 0, 0 };
+			struct watch_body_told told = { .ns = 0 };
 
 			status = watch_bodies_call(bodies, prices[i].body, calls[i], &told);
 			if (status == 0 && told.ns * PS_PER_NS / calls[i] < fastest_ps[i])
@@ -224,6 +268,7 @@ int watch_bodies_measure(struct watch_bodies *bodies, struct watch_body_price *p
 		}
 		rounds += status == 0;
 	}
+	bodies->until_ns = 0;
 	if (status == -ETIMEDOUT && rounds >= WATCH_BODIES_LEAST)
 		status = 0;
 	if (status != 0)

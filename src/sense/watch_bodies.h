@@ -1,5 +1,6 @@
-/* watch_bodies.h - runs the program of bodies (watch_body.c) from memory as a child of ours, and times its bodies by turns. The
- * child has no signal to tell its end and no name in our wait(): the caller's children stay its own. One thread. */
+/* watch_bodies.h - runs the program of bodies (watch_body.c) from memory, and times its bodies by turns. It is a child's child
+ * of ours, and that child has no signal to tell its end and is in no wait(): the caller's children stay its own. One
+ * thread. */
 #ifndef TARE_SENSE_WATCH_BODIES_H
 #define TARE_SENSE_WATCH_BODIES_H
 
@@ -13,18 +14,21 @@
 extern const unsigned char watch_body_file[];
 extern const size_t watch_body_file_bytes;
 
-#define WATCH_BODIES_ROUNDS 100u /* of each body, taken in turn */
-#define WATCH_BODIES_LEAST  5u	 /* under so many that ended it is unmeasured */
+#define WATCH_BODIES_ROUNDS 40u /* of each body, taken in turn */
+#define WATCH_BODIES_LEAST  5u	/* under so many that ended it is unmeasured */
+#define WATCH_BODIES_MOST   16u /* bodies at once */
 
 struct watch_bodies {
-	pid_t pid;
+	pid_t keeper; /* our child, which waits for the program; both are a session of their own */
+	pid_t pid;    /* the program's */
 	int socket;
-	int file;	   /* the program's: a memfd that nobody else runs */
-	char path[32];	   /* to open `file` by this process */
-	uint64_t until_ns; /* CLOCK_MONOTONIC: what has not ended then is given up */
+	int file;      /* the program's: a memfd that nobody else runs */
+	char path[32]; /* to open `file` by this process */
+	uint64_t
+		until_ns; /* CLOCK_MONOTONIC: while it is measured, what has not ended then is given up */
 };
 
-#define WATCH_BODIES_EMPTY ((struct watch_bodies){ .pid = 0, .socket = -1, .file = -1 })
+#define WATCH_BODIES_EMPTY ((struct watch_bodies){ .keeper = 0, .socket = -1, .file = -1 })
 
 /* One body's price. */
 struct watch_body_price {
@@ -32,7 +36,7 @@ struct watch_body_price {
 	uint64_t ps;   /* of a call in the fastest round; 0: unmeasured */
 };
 
-/* Starts the program. A negative errno: it cannot be run here. */
+/* Starts the program and calls its first body once. A negative errno: it cannot be run here. */
 int watch_bodies_open(struct watch_bodies *out);
 
 /* Ends it. Returns the CPU time that it took. Accepts the empty value, and may run twice. */
@@ -46,6 +50,5 @@ int watch_bodies_call(struct watch_bodies *bodies, uint32_t body, uint32_t calls
  * tells. A failure leaves all unmeasured, and is returned. */
 int watch_bodies_measure(struct watch_bodies *bodies, struct watch_body_price *prices,
 			 size_t count);
-#define WATCH_BODIES_MOST 16u
 
 #endif

@@ -170,7 +170,7 @@ static void make_names(uint32_t count)
 
 static struct watch_body_told answer(const struct watch_body_ask *ask)
 {
-	struct watch_body_told told = { 0, 0 };
+	struct watch_body_told told = { 0, 0, (uint64_t)getpid() };
 	struct place place = { 0, 0 };
 
 	if (ask->body == WATCH_BODY_NAMES_OF) {

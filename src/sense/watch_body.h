@@ -37,9 +37,9 @@ struct watch_body_ask {
 };
 
 struct watch_body_told {
-	uint64_t ns; /* that the calls took together */
-	uint64_t
-		offset; /* of the body's code in the program's file; 0: there is no such body here */
+	uint64_t ns;	 /* that the calls took together */
+	uint64_t offset; /* of the body's code in the file of the program; 0: no such body here */
+	uint64_t pid;	 /* the program's */
 };
 
 #endif

@@ -2,12 +2,16 @@
 #include "sense/watch_calibrate.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/scoped.h"
 #include "core/units.h"
 #include "sense/mapping.h"
+#include "sense/perf_open.h"
 #include "sense/watch_bodies.h"
+
+#define LAYOUTS 5
 
 static void close_reader(struct mapping_reader **reader)
 {
@@ -44,26 +48,20 @@ static int prepare(struct watch_bodies *bodies, struct mapping_reader *reader, u
 	return status;
 }
 
-/* What the name's timed calls read as: the mean of all but the slowest twentieth, which were interrupted. The median would
- * jump between the steps of a coarse clock. 0: none was timed. */
-static uint64_t floor_ps(struct mapping_reader *reader, const char *name)
+uint64_t watch_calibrate_floor_ps(const struct histogram *histogram)
 {
-	static uint32_t steps[BUCKET_COUNT];
-	uint64_t all = 0, left, sum_ps = 0;
+	uint64_t counted = histogram->weight - histogram->weight / 20, left = counted, sum_ps = 0;
 
-	if (!mapping_reader_histogram(reader, id_of(reader, name), steps))
-		return 0;
-	for (uint32_t at = 0; at < BUCKET_COUNT; at++)
-		all += steps[at];
-	left = all - all / 20;
-	for (uint32_t at = 0; at < BUCKET_COUNT && left > 0; at++) {
-		uint64_t middle_ps = (bucket_low_ns(at) + bucket_high_ns(at)) * PS_PER_NS / 2;
-		uint64_t count = steps[at] < left ? steps[at] : left;
+	for (uint32_t i = 0; i < histogram->count && left > 0; i++) {
+		const struct histogram_step *step = &histogram->steps[i];
+		uint64_t middle_ps =
+			(bucket_low_ns(step->at) + bucket_high_ns(step->at)) * PS_PER_NS / 2;
+		uint64_t count = step->weight < left ? step->weight : left;
 
 		sum_ps += middle_ps * count;
 		left -= count;
 	}
-	return all > 0 ? sum_ps / (all - all / 20) : 0;
+	return counted > 0 ? sum_ps / counted : 0;
 }
 
 static uint64_t more(uint64_t than, uint64_t ps)
@@ -71,56 +69,93 @@ static uint64_t more(uint64_t than, uint64_t ps)
 	return ps > than ? ps - than : 0;
 }
 
+enum { PLAIN, COUNTED, TIMED, TASK, FRAME, BODIES };
+
+/* The fastest rounds, ps a call, by program, and the readings of all of them by enum mapping_kind. */
+struct fastest {
+	uint64_t ps[BODIES][LAYOUTS];
+	struct histogram readings[3];
+};
+
+/* Measures in one program. */
 static int measure(struct watch_bodies *bodies, const char *switched_off, uint32_t names,
-		   struct watch_calibrated *out)
+		   struct fastest *fastest, uint32_t layout)
 {
-	enum { PLAIN, COUNTED, TIMED, TASK, FRAME, COUNT };
-	struct watch_body_price prices[COUNT] = {
+	static const char *const read[3] = {
+		[MAPPING_SCOPE] = "timed", [MAPPING_TASK] = "task", [MAPPING_FRAME] = "frame"
+	};
+	struct watch_body_price prices[BODIES] = {
 		[PLAIN] = { WATCH_BODY_PLAIN, 0 }, [COUNTED] = { WATCH_BODY_COUNTED, 0 },
 		[TIMED] = { WATCH_BODY_TIMED, 0 }, [TASK] = { WATCH_BODY_TASK, 0 },
 		[FRAME] = { WATCH_BODY_FRAME, 0 },
 	};
 	SCOPED(close_reader) struct mapping_reader *reader = NULL;
-	struct watch_body_told told;
-	uint64_t untimed_ps;
-	int status =
-		watch_bodies_call(bodies, WATCH_BODY_PLAIN, 1, &told); /* it has a mapping now */
+	int status = mapping_reader_open(bodies->pid, &reader, NULL);
 
-	if (status == 0)
-		status = mapping_reader_open(bodies->pid, &reader, NULL);
 	if (status != 0)
 		return status;
-	if (watch_source_is_off(switched_off, "rdtsc"))
+	if (perf_is_switched_off(switched_off, "rdtsc"))
 		mapping_reader_use_clock(reader);
 	mapping_reader_start(reader, 1, UINT32_MAX, 0);
 	status = prepare(bodies, reader, names);
 	if (status == 0)
-		status = watch_bodies_measure(bodies, prices, COUNT);
-	if (status != 0)
-		return status;
-	untimed_ps = more(prices[PLAIN].ps, prices[COUNTED].ps);
-	out->of[MAPPING_SCOPE].measured.untimed_ps = untimed_ps;
-	out->of[MAPPING_SCOPE].measured.extra_ps =
-		more(prices[PLAIN].ps + untimed_ps, prices[TIMED].ps);
-	out->of[MAPPING_TASK].measured.untimed_ps = untimed_ps;
-	out->of[MAPPING_TASK].measured.extra_ps = more(untimed_ps, prices[TASK].ps);
-	out->of[MAPPING_FRAME].measured.untimed_ps = untimed_ps;
-	out->of[MAPPING_FRAME].measured.extra_ps = more(untimed_ps, prices[FRAME].ps);
-	out->of[MAPPING_SCOPE].floor_ps = floor_ps(reader, "timed");
-	out->of[MAPPING_TASK].floor_ps = floor_ps(reader, "task");
-	out->of[MAPPING_FRAME].floor_ps = floor_ps(reader, "frame");
-	return 0;
+		status = watch_bodies_measure(bodies, prices, BODIES);
+	for (int i = 0; i < BODIES; i++)
+		fastest->ps[i][layout] = prices[i].ps;
+	for (int kind = 0; kind < 3 && status == 0; kind++)
+		status = mapping_reader_add_histogram(reader, id_of(reader, read[kind]),
+						      &fastest->readings[kind]);
+	return status;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Scopes are counted, or counted and timed; of tasks and frames every run is timed. Of the programs the fastest tells what
+ * a call takes without a watch, the middle one what it takes with: one program's luck does not make watching cheap. */
+static void tell(struct fastest *fastest, struct watch_calibrated *out)
+{
+	uint64_t ps[BODIES], untimed_ps;
+
+	for (int i = 0; i < BODIES; i++) {
+		qsort(fastest->ps[i], LAYOUTS, sizeof(fastest->ps[i][0]), by_size);
+		ps[i] = fastest->ps[i][i == PLAIN ? 0 : LAYOUTS / 2];
+	}
+	untimed_ps = more(ps[PLAIN], ps[COUNTED]);
+	for (int kind = 0; kind < 3; kind++) {
+		out->of[kind].measured.untimed_ps = untimed_ps;
+		out->of[kind].floor_ps = watch_calibrate_floor_ps(&fastest->readings[kind]);
+	}
+	out->of[MAPPING_SCOPE].measured.extra_ps = more(ps[PLAIN] + untimed_ps, ps[TIMED]);
+	out->of[MAPPING_TASK].measured.extra_ps = more(untimed_ps, ps[TASK]);
+	out->of[MAPPING_FRAME].measured.extra_ps = more(untimed_ps, ps[FRAME]);
 }
 
 int watch_calibrate_inside(const char *switched_off, uint32_t names, struct watch_calibrated *out)
 {
-	struct watch_bodies bodies = WATCH_BODIES_EMPTY;
-	int status = watch_bodies_open(&bodies);
+	struct fastest fastest = { .readings = { HISTOGRAM_EMPTY } };
+	uint64_t cpu_ns = 0;
+	int status = 0;
 
-	for (int i = 0; i < 3; i++)
-		out->of[i] = (struct watch_costs){ .assumed = watch_assumed_inside[i] };
+	/* Where code and stack happen to lie makes a nanosecond: several programs, each laid out anew. */
+	for (uint32_t i = 0; i < LAYOUTS && status == 0; i++) {
+		struct watch_bodies bodies = WATCH_BODIES_EMPTY;
+
+		status = watch_bodies_open(&bodies);
+		if (status == 0)
+			status = measure(&bodies, switched_off, names, &fastest, i);
+		cpu_ns += watch_bodies_close(&bodies);
+	}
+	for (int kind = 0; kind < 3; kind++)
+		out->of[kind] = (struct watch_costs){ .assumed = watch_assumed_inside[kind] };
 	if (status == 0)
-		status = measure(&bodies, switched_off, names, out);
-	out->of[MAPPING_SCOPE].cpu_ns = watch_bodies_close(&bodies);
+		tell(&fastest, out);
+	out->of[MAPPING_SCOPE].cpu_ns = cpu_ns;
+	for (int kind = 0; kind < 3; kind++)
+		histogram_free(&fastest.readings[kind]);
 	return status;
 }

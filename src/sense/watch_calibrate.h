@@ -21,15 +21,22 @@ enum watch_hooked {
  * numbers stand. */
 static const struct pace_costs watch_assumed_probes[2][PLACE_FIRSTS] = {
 	[WATCH_HOOKED_SESSION] = {
-		[PLACE_NOP5] = { .untimed_ps = 150000, .extra_ps = 850000, .hook_ps = 450000 },
-		[PLACE_PUSH] = { .untimed_ps = 150000, .extra_ps = 850000, .hook_ps = 750000 },
-		[PLACE_OTHER] = { .untimed_ps = 200000, .extra_ps = 1100000, .hook_ps = 5400000 },
+		[PLACE_NOP5] = { .untimed_ps = 150000, .extra_ps = 1300000, .hook_ps = 700000 },
+		[PLACE_PUSH] = { .untimed_ps = 150000, .extra_ps = 1300000, .hook_ps = 1050000 },
+		[PLACE_OTHER] = { .untimed_ps = 150000, .extra_ps = 1300000, .hook_ps = 5400000 },
 	},
 	[WATCH_HOOKED_PAIR] = {
-		[PLACE_NOP5] = { .untimed_ps = 250000, .extra_ps = 200000, .hook_ps = 1700000 },
-		[PLACE_PUSH] = { .untimed_ps = 250000, .extra_ps = 200000, .hook_ps = 2400000 },
-		[PLACE_OTHER] = { .untimed_ps = 250000, .extra_ps = 200000, .hook_ps = 7700000 },
+		[PLACE_NOP5] = { .untimed_ps = 250000, .extra_ps = 300000, .hook_ps = 1700000 },
+		[PLACE_PUSH] = { .untimed_ps = 250000, .extra_ps = 300000, .hook_ps = 2400000 },
+		[PLACE_OTHER] = { .untimed_ps = 250000, .extra_ps = 300000, .hook_ps = 7700000 },
 	},
+};
+
+/* What an empty function then reads as, which is rounded down: what is taken off is not to be more than was read. */
+static const uint64_t watch_assumed_floors_ps[PLACE_FIRSTS] = {
+	[PLACE_NOP5] = 700000,
+	[PLACE_PUSH] = 800000,
+	[PLACE_OTHER] = 5500000,
 };
 
 /* The same of libtare, by enum mapping_kind: scopes, tasks, frames. Of the latter two every run is timed. */
@@ -44,12 +51,21 @@ struct watch_calibrated {
 	struct watch_costs of[3];
 };
 
-/* Measures a probe on a function that begins so, in the attach mode that is in use with `switched_off` (TARE_NO, may be
- * NULL). All of `out` is set, also when nothing could be measured. Returns 0, or why nothing was measured: a negative errno. */
+/* Measures probes on functions that begin as `wanted` says, all at once, in the attach mode that is in use with
+ * `switched_off` (TARE_NO, may be NULL). All of `out` that is wanted is set, also when nothing could be measured. Returns 0, or
+ * why nothing was measured: a negative errno. */
+int watch_calibrate_probes(const bool wanted[PLACE_FIRSTS], const char *switched_off,
+			   struct watch_costs out[PLACE_FIRSTS]);
+
+/* The same of one kind. */
 int watch_calibrate_probe(enum place_first first, const char *switched_off,
 			  struct watch_costs *out);
 
-/* Measures libtare in a program with so many names (a task is found among them). The rest as watch_calibrate_probe(). */
+/* Measures libtare in a program with so many names (a task is found among them). The rest as watch_calibrate_probes(). */
 int watch_calibrate_inside(const char *switched_off, uint32_t names, struct watch_calibrated *out);
+
+/* What an empty function reads as, from readings of it: the mean of all but the slowest twentieth, which were interrupted. The
+ * median would jump between the steps of a coarse clock. 0: none was read. */
+uint64_t watch_calibrate_floor_ps(const struct histogram *histogram);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/types.h>
 
 #include "core/calls.h"
@@ -33,17 +32,6 @@ struct watch_source_settings {
 	const char
 		*switched_off; /* from TARE_NO: "session", "multi", "bpf", "rdtsc"; may be NULL */
 };
-
-/* Whether `word` is one of those switched off, in a list parted by commas; `list` may be NULL. */
-static inline bool watch_source_is_off(const char *list, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *at = list; at != NULL && (at = strstr(at, word)) != NULL; at += len)
-		if ((at == list || at[-1] == ',') && (at[len] == '\0' || at[len] == ','))
-			return true;
-	return false;
-}
 
 /* What one call costs, measured in a child of ours in the mode in use. */
 struct watch_costs {
