@@ -311,8 +311,6 @@ static void follow_slices(struct watch_plan_point *p)
 	if (!p->is_sliced) {
 		/* It was watched from the window's start: that was a slice, it is over, and it is paid for. */
 		p->is_sliced = true;
-		p->slice_ns = p->covered_ns;
-		p->slice_ps = p->spent_ps;
 		plan_slice(p);
 		p->slice.attached_ns = 0;
 	} else if (!p->is_attached) {

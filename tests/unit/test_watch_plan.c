@@ -86,8 +86,9 @@ static void change(struct sim *s, size_t i, bool is_on)
 		pass(s, ATTACH_NS / 2);
 		s->attaches++;
 	} else {
-		pass(s, DETACH_NS);
+		pass(s, DETACH_NS / 2);
 		s->is_on[i] = false;
+		pass(s, DETACH_NS / 2);
 		s->detaches++;
 	}
 	change.ended_ns = s->now_ns;
@@ -160,6 +161,7 @@ static void one_that_is_far_over_the_price_is_detached_in_its_first_window(void 
 		{ "a full CPU of nop5", 1700000, &nop5 },
 		{ "ten times the price", 18000, &trap },
 		{ "three times the price", 5400, &trap },
+		{ "a third over the price", 19500, &nop5 },
 	};
 
 	(void)state;
@@ -169,7 +171,7 @@ static void one_that_is_far_over_the_price_is_detached_in_its_first_window(void 
 		print_message("%s\n", cases[i].name);
 		sim_add(&s, cases[i].costs, cases[i].rate, true);
 		assert_true(window(&s) <= PRICE_PS * 2);
-		assert_true(s.spent_ps >= PRICE_PS * 7 / 10);
+		assert_true(s.spent_ps >= PRICE_PS * 4 / 10);
 		assert_int_equal(s.detaches, 1);
 	}
 }
@@ -186,6 +188,16 @@ static void one_inside_the_price_is_left_alone(void **state)
 	assert_int_equal(s.detaches, 0);
 	assert_true(s.spent_ps <= 20 * PRICE_PS);
 	assert_int_equal(s.longest_ns, WATCH_PLAN_LOOK_NS);
+}
+
+static void what_spends_the_price_at_the_very_end_of_a_window_is_let_go_on(void **state)
+{
+	SCOPED(sim_free) struct sim s = { .may_slice = true };
+
+	(void)state;
+	sim_add(&s, &nop5, 15200, true);
+	assert_in_range(window(&s), PRICE_PS * 101 / 100, PRICE_PS * 108 / 100);
+	assert_int_equal(s.detaches, 0);
 }
 
 static void all_together_stay_under_twice_the_price_in_their_first_window(void **state)
@@ -233,7 +245,19 @@ static void slices_of_a_second_or_more_keep_the_price_over_time(void **state)
 	assert_true(slices >= 8);
 	assert_true(s.spent_ps <= windows * PRICE_PS);
 	/* A second of a full CPU each, detach included. */
-	assert_true(s.spent_ps >= slices * NS_PER_S * 9 / 10 * PS_PER_NS);
+	assert_true(s.spent_ps >= slices * NS_PER_S * 8 / 10 * PS_PER_NS);
+}
+
+static void what_the_window_before_slices_spent_is_paid_for(void **state)
+{
+	SCOPED(sim_free) struct sim s = { .may_slice = true };
+
+	(void)state;
+	sim_add(&s, &nop5, 35000, true); /* counting alone takes twice the price */
+	for (int i = 0; i < 4; i++)
+		window(&s);
+	assert_true(s.watches[0].is_sliced);
+	assert_true(s.spent_ps <= 4 * PRICE_PS);
 }
 
 static void slices_leave_the_others_attached(void **state)
@@ -398,9 +422,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_is_far_over_the_price_is_detached_in_its_first_window),
 		cmocka_unit_test(one_inside_the_price_is_left_alone),
+		cmocka_unit_test(what_spends_the_price_at_the_very_end_of_a_window_is_let_go_on),
 		cmocka_unit_test(all_together_stay_under_twice_the_price_in_their_first_window),
 		cmocka_unit_test(a_burst_is_cut_in_the_window_that_it_comes_in),
 		cmocka_unit_test(slices_of_a_second_or_more_keep_the_price_over_time),
+		cmocka_unit_test(what_the_window_before_slices_spent_is_paid_for),
 		cmocka_unit_test(slices_leave_the_others_attached),
 		cmocka_unit_test(slices_end_when_it_is_quiet_again),
 		cmocka_unit_test(what_cannot_be_detached_is_looked_at_and_left),

@@ -90,6 +90,7 @@ static void fake_describe(struct watch_source *s, uint32_t i, struct watched_row
 
 	out->kind = p->kind;
 	out->name = str_of(p->name);
+	out->module = STR_LITERAL("made up");
 	out->mode = STR_LITERAL("session");
 	out->first = p->costs.hook_ps > 1000000 ? STR_LITERAL("other") : STR_LITERAL("nop5");
 	out->why_not = str_of(p->why_not);
