@@ -41,6 +41,7 @@ void head_put_ending(struct text *t, const struct label *label)
 void head_ran(struct screen *s, const struct label *label, const char *more)
 {
 	SCOPED(text_free) struct text rest = TEXT_EMPTY;
+	SCOPED(text_free) struct text plain = TEXT_EMPTY;
 	size_t used;
 
 	if (label->is_attached)
@@ -50,16 +51,17 @@ void head_ran(struct screen *s, const struct label *label, const char *more)
 	text_put(&rest, ", ");
 	text_put_duration(&rest, label->elapsed_ns);
 	text_put(&rest, more);
+	text_put(&plain, text_chars(&rest));
 	if (s->is_ascii)
-		text_make_ascii(&rest);
-	used = VALUE_AT + text_columns(text_chars(&rest), rest.len);
+		text_make_ascii(&plain);
+	used = VALUE_AT + text_columns(text_chars(&plain), plain.len);
 	screen_put(s, "ran");
 	screen_to(s, VALUE_AT);
+	/* Where the line has to be broken all the same, half of it is the command's. */
 	screen_put_name(s, label->command.len > 0 ? label->command : label->comm,
-			s->columns > used + 12 ? s->columns - used : 12, false);
-	screen_put(s, text_chars(&rest));
-	screen_end(s);
-	s->has_failed |= rest.has_failed;
+			s->columns > used + 12 ? s->columns - used : s->columns / 2, false);
+	screen_wrap(s, text_chars(&rest), VALUE_AT);
+	s->has_failed |= rest.has_failed || plain.has_failed;
 }
 
 bool label_is_price_unmeasured(const struct report *r)

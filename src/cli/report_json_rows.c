@@ -35,13 +35,34 @@ static const struct {
 	{ &table_watched, "floor_ps", "not measured" },
 };
 
-static const char *reason_at_zero(const struct table *table, const struct field *f, const char *at)
+/* Columns of label and ledger that only samples fill. */
+static const char *const of_samples[] = {
+	"base_period_ns", "period_ns",	  "period_changes", "clock_ns",	  "weight_ns",
+	"ticks",	  "kept",	  "one_in",	    "lost",	  "lost_events",
+	"throttled",	  "whole_stacks", "broken_stacks",  "cut_stacks", "unnamed_frames",
+	"slot_count",	  "slot_ns",	  "batches",	    "merges",	  "kernel_tick_ps",
+};
+
+static bool is_of_samples(const struct table *table, const char *column)
+{
+	if (table != &table_recording && table != &table_ledger)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(of_samples); i++)
+		if (strcmp(column, of_samples[i]) == 0)
+			return true;
+	return false;
+}
+
+static const char *reason_at_zero(const struct table *table, const struct field *f, const char *at,
+				  bool has_samples)
 {
 	uint64_t word = 0;
 
-	if (f->type != FIELD_U64)
+	if (f->type != FIELD_U64 && f->type != FIELD_U32)
 		return NULL;
-	memcpy(&word, at, sizeof(word));
+	memcpy(&word, at, f->type == FIELD_U64 ? sizeof(uint64_t) : sizeof(uint32_t));
+	if (word == 0 && !has_samples && is_of_samples(table, f->name))
+		return "nothing was sampled";
 	for (size_t i = 0; word == 0 && i < ARRAY_LEN(absent_at_zero); i++)
 		if (table == absent_at_zero[i].table &&
 		    strcmp(f->name, absent_at_zero[i].column) == 0)
@@ -54,15 +75,18 @@ static const char *reason_of(const struct table *table, const struct field *f, c
 			     const struct label *label)
 {
 	const char *at = (const char *)row + f->offset;
+	static const char watch[] = "watch";
 	bool is_label = table == &table_recording;
+	bool has_samples = label->instrument.len != sizeof(watch) - 1 ||
+			   memcmp(label->instrument.bytes, watch, sizeof(watch) - 1) != 0;
 
 	if (f->type == FIELD_U32 && *(const uint32_t *)at == NO_ID)
 		return table == &table_slot ? "nothing was kept here" : "none";
-	if (strcmp(f->name, "kernel_ns") == 0 && label->kernel_tick_ps == 0)
+	if (has_samples && strcmp(f->name, "kernel_ns") == 0 && label->kernel_tick_ps == 0)
 		return "not measured";
 	if (is_label && strcmp(f->name, "exit_status") == 0 && label->exit_status < 0)
 		return label->is_finished ? "not known" : "it had not ended";
-	return reason_at_zero(table, f, at);
+	return reason_at_zero(table, f, at, has_samples);
 }
 
 void report_put_steps(struct json *j, const struct histogram *h)

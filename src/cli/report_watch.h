@@ -4,6 +4,7 @@
 #define TARE_CLI_REPORT_WATCH_H
 
 #include "cli/report.h"
+#include "core/measured.h"
 #include "core/watch_analysis.h"
 
 /* ---- report_watch_head.c ---- */
@@ -47,6 +48,23 @@ uint32_t watch_table(struct screen *s, const struct report *r, bool shows_all);
 /* One function's row with all its numbers, under the table's header. */
 void watch_table_one(struct screen *s, const struct report *r, const struct watched_answer *row);
 
+/* What a row under the floor takes of all frames at most, as it was read; without frames, of the run. */
+double watch_frame_at_most(const struct watch_analysis *a, const struct watched_answer *row);
+
+/* ---- report_watch_columns.c ---- */
+
+/* A column that only a wide terminal has room for. */
+struct watch_column {
+	const char *header;
+	size_t width;  /* with the blanks before it */
+	bool has_unit; /* numbers are in the table's, which is in the header */
+	void (*put)(struct text *t, enum measured_unit unit, const struct watched_answer *row);
+};
+
+/* In the order in which they are added. */
+extern const struct watch_column watch_columns[];
+extern const size_t watch_column_count;
+
 /* ---- report_watch_detail.c ---- */
 
 /* What must be known beside the numbers of a row: "in slices, 31 % covered", "cannot rank", "coarse, 38 timed"; nothing
@@ -62,6 +80,9 @@ void watch_put_percentile(struct text *t, const struct percentile *p, bool is_be
 
 /* Appends "608 s ± 14", "at most 1.2 s" of calls under the floor, "— cannot know". */
 void watch_put_total(struct text *t, const struct watched_answer *row);
+
+/* Appends the longest timed call, "12.8 ms", or "below floor". */
+void watch_put_max(struct text *t, const struct watched_answer *row);
 
 /* Half width of a percentile's interval, at least the nanosecond that clocks tell; MEASURED_NO_ERROR when it is open. */
 double watch_percentile_error(const struct percentile *p);

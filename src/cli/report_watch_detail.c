@@ -29,7 +29,8 @@ void watch_put_percentile(struct text *t, const struct percentile *p, bool is_be
 	}
 }
 
-#define LEAST_SLOWED 0.001 /* share of the time that a probe takes: less is not worth a word */
+#define LEAST_SHARE  0.00005 /* less is "under" something already */
+#define LEAST_SLOWED 0.001   /* share of the time that a probe takes: less is not worth a word */
 
 /* Facts of one line are parted by a dot. */
 static void part(struct text *t)
@@ -194,13 +195,18 @@ static void put_p99(struct text *t, const struct report *r, const struct watched
 	watch_put_percentile(t, &row->p99, row->p99_below_floor);
 }
 
-static void put_max(struct text *t, const struct report *r, const struct watched_answer *row)
+void watch_put_max(struct text *t, const struct watched_answer *row)
 {
-	(void)r;
-	if (row->calls.max_ns == 0)
+	if (row->calls.max_ns * PS_PER_NS < row->row->floor_ps)
 		text_put(t, "below" TEXT_NBSP "floor");
 	else
 		measured_put_duration(t, (double)row->calls.max_ns, MEASURED_NO_ERROR);
+}
+
+static void put_max(struct text *t, const struct report *r, const struct watched_answer *row)
+{
+	(void)r;
+	watch_put_max(t, row);
 }
 
 static void put_share(struct text *t, const struct estimate *share, const char *of)
@@ -211,23 +217,36 @@ static void put_share(struct text *t, const struct estimate *share, const char *
 	text_printf(t, " %s", of);
 }
 
+/* A share of what is under the floor: as it was read. */
+static void put_most(struct text *t, double most, const char *of)
+{
+	text_put(t, most < LEAST_SHARE ? "" : "at" TEXT_NBSP "most" TEXT_NBSP);
+	measured_put_share(t, most, 0, true);
+	text_printf(t, " %s", of);
+}
+
 static void put_of_run(struct text *t, const struct report *r, const struct watched_answer *row)
 {
 	(void)r;
-	put_share(t, &row->share_of_run, "of the run");
+	if (row->calls.is_below_floor)
+		put_most(t, row->at_most_of_run, "of the run");
+	else
+		put_share(t, &row->share_of_run, "of the run");
 }
 
 static void put_with_callees(struct text *t, const struct report *r,
 			     const struct watched_answer *row)
 {
 	(void)r;
-	if (row->total_of_run.value > row->share_of_run.value)
+	if (row->total_of_run.value > row->share_of_run.value && !row->calls.is_below_floor)
 		put_share(t, &row->total_of_run, "with callees");
 }
 
 static void put_of_frames(struct text *t, const struct report *r, const struct watched_answer *row)
 {
-	if (r->watch->has_frames)
+	if (r->watch->has_frames && row->calls.is_below_floor)
+		put_most(t, watch_frame_at_most(r->watch, row), "of all frames");
+	else if (r->watch->has_frames)
 		put_share(t, &row->share_of_frame, "of all frames");
 }
 

@@ -241,12 +241,21 @@ static void print_line(struct screen *s, const char *key, const struct text *val
 	s->has_failed |= value->has_failed;
 }
 
+static bool has_slices(const struct recording *rec)
+{
+	for (uint32_t i = 0; i < rec->watched_count; i++)
+		if (rec->watched[i].is_sliced)
+			return true;
+	return false;
+}
+
 void watch_frames(struct screen *s, const struct report *r, bool shows_all)
 {
 	const struct watch_analysis *a = r->watch;
 	SCOPED(text_free) struct text counts = TEXT_EMPTY;
 	SCOPED(text_free) struct text lengths = TEXT_EMPTY;
 	SCOPED(text_free) struct text rhythm = TEXT_EMPTY;
+	SCOPED(text_free) struct text slices = TEXT_EMPTY;
 
 	if (!a->has_frames)
 		return;
@@ -260,6 +269,11 @@ void watch_frames(struct screen *s, const struct report *r, bool shows_all)
 		put_rhythm(&rhythm, &a->slow.rhythm);
 		print_line(s, "rhythm", &rhythm);
 	}
-	if (r->recording->slow_count > 0)
-		print_table(s, r, shows_all);
+	if (r->recording->slow_count == 0)
+		return;
+	if (has_slices(r->recording)) {
+		text_put(&slices, "functions in slices are in other while they are not attached");
+		print_line(s, "slices", &slices);
+	}
+	print_table(s, r, shows_all);
 }

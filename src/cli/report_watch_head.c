@@ -140,9 +140,9 @@ static void put_timed(struct text *t, const struct report *r)
 		text_put_duration(t, (r->watch->floor_ps + PS_PER_NS / 2) / PS_PER_NS);
 }
 
-/* The least and the largest cost of all that is watched. */
+/* The least and the largest cost of all that is watched: of the measured ones, and of those that are assumed. */
 struct span {
-	struct watch_cost least, most, unmeasured;
+	struct watch_cost least, most, assumed_least, assumed_most;
 	uint32_t measured_count, count;
 	const struct watched_row *mode; /* of all of them; NULL: there are several */
 };
@@ -154,20 +154,31 @@ static bool is_same_mode(const struct watched_row *a, const struct watched_row *
 	       (a->first.len == 0 || memcmp(a->first.bytes, b->first.bytes, a->first.len) == 0);
 }
 
-static void widen(struct span *span, struct watch_cost cost)
+static void take_least(uint64_t *least, uint64_t value)
 {
-	if (span->measured_count++ == 0) {
-		span->least = span->most = cost;
+	if (*least == 0 || value < *least)
+		*least = value;
+}
+
+static void take_most(uint64_t *most, uint64_t value)
+{
+	if (value > *most)
+		*most = value;
+}
+
+static void widen(struct span *span, const struct watch_cost *cost)
+{
+	take_least(&span->assumed_least.untimed_ps, cost->assumed_untimed_ps);
+	take_least(&span->assumed_least.timed_ps, cost->assumed_timed_ps);
+	take_most(&span->assumed_most.untimed_ps, cost->assumed_untimed_ps);
+	take_most(&span->assumed_most.timed_ps, cost->assumed_timed_ps);
+	if (cost->timed_ps == 0)
 		return;
-	}
-	if (cost.untimed_ps < span->least.untimed_ps)
-		span->least.untimed_ps = cost.untimed_ps;
-	if (cost.timed_ps < span->least.timed_ps)
-		span->least.timed_ps = cost.timed_ps;
-	if (cost.untimed_ps > span->most.untimed_ps)
-		span->most.untimed_ps = cost.untimed_ps;
-	if (cost.timed_ps > span->most.timed_ps)
-		span->most.timed_ps = cost.timed_ps;
+	span->measured_count++;
+	take_least(&span->least.untimed_ps, cost->untimed_ps);
+	take_least(&span->least.timed_ps, cost->timed_ps);
+	take_most(&span->most.untimed_ps, cost->untimed_ps);
+	take_most(&span->most.timed_ps, cost->timed_ps);
 }
 
 static struct span costs_of(const struct recording *rec)
@@ -184,10 +195,7 @@ static struct span costs_of(const struct recording *rec)
 			span.mode = row;
 		else if (span.mode != NULL && !is_same_mode(span.mode, row))
 			span.mode = NULL;
-		if (cost.timed_ps > 0)
-			widen(&span, cost);
-		else
-			span.unmeasured = cost;
+		widen(&span, &cost);
 	}
 	return span;
 }
@@ -201,6 +209,34 @@ static void put_cost_span(struct text *t, uint64_t least_ps, uint64_t most_ps)
 	measured_put_cost(t, most_ps, 0);
 }
 
+/* "unmeasured (640 ns assumed)", "unmeasured (640.0 ns to 5,450.0 ns assumed)". */
+static void put_assumed_span(struct text *t, uint64_t least_ps, uint64_t most_ps)
+{
+	if (most_ps / 100 == least_ps / 100) {
+		measured_put_cost(t, 0, least_ps);
+		return;
+	}
+	text_put(t, "unmeasured (");
+	put_cost_span(t, least_ps, most_ps);
+	text_put(t, " assumed)");
+}
+
+static void put_span(struct text *t, const struct span *span)
+{
+	text_put(t, "untimed ");
+	if (span->measured_count > 0)
+		put_cost_span(t, span->least.untimed_ps, span->most.untimed_ps);
+	else
+		put_assumed_span(t, span->assumed_least.untimed_ps, span->assumed_most.untimed_ps);
+	text_put(t, ", timed ");
+	if (span->measured_count > 0)
+		put_cost_span(t, span->least.timed_ps, span->most.timed_ps);
+	else
+		put_assumed_span(t, span->assumed_least.timed_ps, span->assumed_most.timed_ps);
+	if (span->measured_count > 0 && span->measured_count < span->count)
+		text_put(t, ", some unmeasured");
+}
+
 /* "untimed 876.2 ns, timed 1,702.4 ns · session, nop5 · CLOCK_MONOTONIC": with what the hook takes. */
 static void put_cost(struct screen *s, const struct report *r)
 {
@@ -209,18 +245,7 @@ static void put_cost(struct screen *s, const struct report *r)
 
 	if (span.count == 0)
 		return;
-	text_put(&t, "untimed ");
-	if (span.measured_count == 0)
-		measured_put_cost(&t, 0, span.unmeasured.assumed_untimed_ps);
-	else
-		put_cost_span(&t, span.least.untimed_ps, span.most.untimed_ps);
-	text_put(&t, ", timed ");
-	if (span.measured_count == 0)
-		measured_put_cost(&t, 0, span.unmeasured.assumed_timed_ps);
-	else
-		put_cost_span(&t, span.least.timed_ps, span.most.timed_ps);
-	if (span.measured_count > 0 && span.measured_count < span.count)
-		text_put(&t, ", some unmeasured");
+	put_span(&t, &span);
 	text_put(&t, " · ");
 	text_put_cut(&t, span.mode != NULL ? span.mode->mode : r->recording->watch.sources, 40);
 	if (span.mode != NULL && span.mode->first.len > 0) {

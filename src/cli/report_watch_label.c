@@ -16,6 +16,14 @@ static void put_part(struct text *t, const char *word, uint64_t ns, const struct
 	text_put_exact_share(t, ns, label->elapsed_ns);
 }
 
+static void fact_processes(struct text *t, const struct report *r)
+{
+	if (r->recording->label.processes > 0)
+		fact_seen(t, r);
+	else
+		text_put(t, "— not counted");
+}
+
 static void fact_price(struct text *t, const struct report *r)
 {
 	const struct label *label = &r->recording->label;
@@ -118,12 +126,11 @@ static void fact_a_call(struct text *t, const struct report *r)
 		text_printf(t, "; %u more modes", more);
 	if (told == 0)
 		text_put(t, "— nothing was watched");
-	else {
+	else if (rec->watch.calibrations == 1)
+		text_put(t, "; measured once");
+	else if (rec->watch.calibrations > 1) {
 		text_put(t, "; measured ");
-		if (rec->watch.calibrations == 1)
-			text_put(t, "once");
-		else
-			text_put_counted(t, rec->watch.calibrations, "time");
+		text_put_counted(t, rec->watch.calibrations, "time");
 	}
 }
 
@@ -226,7 +233,7 @@ void watch_label(struct screen *s, const struct report *r)
 {
 	static const struct fact facts[] = {
 		{ "label", fact_tare },		 { "when", fact_when },
-		{ "where", fact_where },	 { "seen", fact_seen },
+		{ "where", fact_where },	 { "seen", fact_processes },
 		{ "price", fact_price },	 { "size", fact_size },
 		{ "calls", fact_calls },	 { "interval", fact_intervals },
 		{ "a call", fact_a_call },	 { "windows", fact_windows },

@@ -21,7 +21,7 @@ struct table_at {
 	const struct report *r;
 	int shift;		 /* of all columns but names */
 	enum measured_unit unit; /* of p50, p99 and mean */
-	size_t wide;		 /* columns of `wide_columns` that have room */
+	size_t wide;		 /* columns of `watch_columns` that have room */
 };
 
 static size_t at(const struct table_at *t, size_t column)
@@ -34,59 +34,6 @@ static bool is_row(const struct watched_answer *row)
 {
 	return row->row->kind != WATCHED_FRAME;
 }
-
-/* ---- what only a wide terminal shows ---- */
-
-static void put_mean(struct text *t, const struct table_at *table, const struct watched_answer *row)
-{
-	const struct calls_estimate *e = &row->calls;
-	struct text_share parts;
-
-	if (!e->has_total || e->is_below_floor) {
-		text_put(t, e->has_total ? "below floor" : "—");
-		return;
-	}
-	parts = measured_duration(e->mean_ns, e->has_error ? e->mean_error_ns : MEASURED_NO_ERROR,
-				  table->unit);
-	text_put(t, parts.number);
-	if (parts.error[0] != '\0')
-		text_printf(t, TEXT_NBSP "%s", parts.error);
-}
-
-static void put_total(struct text *t, const struct table_at *table,
-		      const struct watched_answer *row)
-{
-	(void)table;
-	watch_put_total(t, row);
-}
-
-static void put_max(struct text *t, const struct table_at *table, const struct watched_answer *row)
-{
-	(void)table;
-	measured_put_duration(t, (double)row->calls.max_ns, MEASURED_NO_ERROR);
-}
-
-static void put_rate(struct text *t, const struct table_at *table, const struct watched_answer *row)
-{
-	(void)table;
-	measured_put_number(t, row->a_second);
-}
-
-static void put_timed(struct text *t, const struct table_at *table,
-		      const struct watched_answer *row)
-{
-	(void)table;
-	text_put_exact(t, row->calls.timed);
-}
-
-static const struct {
-	const char *header;
-	size_t width; /* with the blanks before it */
-	void (*put)(struct text *t, const struct table_at *table, const struct watched_answer *row);
-} wide_columns[] = {
-	{ "mean", 17, put_mean },     { "total", 18, put_total }, { "max", 10, put_max },
-	{ "a second", 13, put_rate }, { "timed", 13, put_timed },
-};
 
 /* ---- units of the columns ---- */
 
@@ -151,11 +98,11 @@ static void print_header(const struct table_at *t)
 	screen_put_right(t->s, t->r->watch->has_frames ? "of all frames" : "of the run",
 			 at(t, SHARE_END));
 	for (size_t i = 0; i < t->wide; i++) {
-		end += wide_columns[i].width;
-		if (wide_columns[i].put == put_mean)
-			put_unit_header(t, "mean", end - (size_t)t->shift);
+		end += watch_columns[i].width;
+		if (watch_columns[i].has_unit)
+			put_unit_header(t, watch_columns[i].header, end - (size_t)t->shift);
 		else
-			screen_put_right(t->s, wide_columns[i].header, end);
+			screen_put_right(t->s, watch_columns[i].header, end);
 	}
 	screen_end(t->s);
 }
@@ -195,10 +142,10 @@ static void share_out(struct table_at *t, const struct watched_answer *rows, uin
 	if (names > extra)
 		names = extra;
 	t->shift = t->s->columns < TABLE_COLUMNS ? (int)t->s->columns - TABLE_COLUMNS : (int)names;
-	for (extra -= names; t->wide < ARRAY_LEN(wide_columns); t->wide++) {
-		if (wide_columns[t->wide].width > extra)
+	for (extra -= names; t->wide < watch_column_count; t->wide++) {
+		if (watch_columns[t->wide].width > extra)
 			break;
-		extra -= wide_columns[t->wide].width;
+		extra -= watch_columns[t->wide].width;
 	}
 }
 
@@ -260,8 +207,7 @@ static void put_percentiles(const struct table_at *t, const struct watched_answe
 	put_percentile(t, &row->p99, P99_END);
 }
 
-/* What a row under the floor takes at most: as it was read. */
-static double at_most(const struct watch_analysis *a, const struct watched_answer *row)
+double watch_frame_at_most(const struct watch_analysis *a, const struct watched_answer *row)
 {
 	if (!a->has_frames || a->frames_ns <= 0)
 		return row->at_most_of_run;
@@ -279,7 +225,7 @@ static void put_share(const struct table_at *t, const struct watched_answer *row
 	if (row->row->kind == WATCHED_TASK && t->r->watch->has_frames)
 		return; /* tasks and frames have nothing to do with each other */
 	if (share->is_known && row->calls.is_below_floor) {
-		double most = at_most(t->r->watch, row);
+		double most = watch_frame_at_most(t->r->watch, row);
 
 		parts = measured_share(most, 0, true);
 		snprintf(words, sizeof(words), "%s%s", most < LEAST_SHARE ? "" : "at most ",
@@ -322,8 +268,8 @@ static void put_wide(const struct table_at *t, const struct watched_answer *row)
 	for (size_t i = 0; i < t->wide; i++) {
 		SCOPED(text_free) struct text cell = TEXT_EMPTY;
 
-		end += wide_columns[i].width;
-		wide_columns[i].put(&cell, t, row);
+		end += watch_columns[i].width;
+		watch_columns[i].put(&cell, t->unit, row);
 		screen_put_right(t->s, text_chars(&cell), end);
 		t->s->has_failed |= cell.has_failed;
 	}

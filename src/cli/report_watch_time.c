@@ -10,11 +10,39 @@
 #include "core/watch_words.h"
 #include "core/watchlist.h"
 
-/* Columns of the windows' table; what has an error has two. */
-enum { CALLS_END = 22, TIMED_END = 32, ONE_IN_END = 40, P50_END = 53, P99_END = 71, LONE_MORE = 7 };
 #define MOST_CALLS 1e18 /* an estimate is no surer */
 
-enum { DATE_COLUMNS = 6, MOST_COLUMNS = 7 };
+enum { MOST_COLUMNS = 7, ERROR_COLUMNS = 5, DATE_COLUMNS = 6 };
+
+/* Where columns of the windows' table end; what has an error takes two, and `end` is behind it. */
+struct layout {
+	size_t calls, timed, one_in, p50, p99, end;
+};
+
+/* The last one has no room for how many were timed. */
+static const struct layout layouts[] = {
+	{ 22, 32, 40, 53, 71, 78 },
+	{ 19, 28, 35, 46, 61, 68 },
+	{ 19, 0, 26, 37, 53, 60 },
+};
+
+/* The widest that fits, in letters too. */
+static struct layout layout_of(const struct screen *s, size_t shift)
+{
+	size_t i = 0;
+	struct layout l;
+
+	while (i + 1 < ARRAY_LEN(layouts) && layouts[i].end + shift + 2 > s->columns)
+		i++;
+	l = layouts[i];
+	l.calls += shift;
+	l.timed += l.timed > 0 ? shift : 0;
+	l.one_in += shift;
+	l.p50 += shift;
+	l.p99 += shift;
+	l.end += shift;
+	return l;
+}
 
 void watch_put_second(struct text *t, const struct label *label, uint64_t at_ns)
 {
@@ -103,8 +131,8 @@ struct table_at {
 	const struct report *r;
 	const struct watched_row *watched;
 	const struct window_row *windows;
-	uint32_t count;		 /* of them */
-	size_t shift;		 /* for dates */
+	uint32_t count; /* of them */
+	struct layout at;
 	enum measured_unit unit; /* of both percentiles */
 };
 
@@ -123,7 +151,7 @@ static void put_count(const struct table_at *t, uint64_t count, size_t end)
 	char text[40];
 
 	units_format_exact(count, text, sizeof(text));
-	screen_put_right(t->s, text, end + t->shift);
+	screen_put_right(t->s, text, end);
 }
 
 /* Calls; of a window that was watched in part, an estimate. */
@@ -132,11 +160,11 @@ static void put_calls(const struct table_at *t, const struct window *w)
 	SCOPED(text_free) struct text calls = TEXT_EMPTY;
 
 	if (!w->calls.is_estimate) {
-		put_count(t, w->row.calls + w->row.never_timed, CALLS_END);
+		put_count(t, w->row.calls + w->row.never_timed, t->at.calls);
 		return;
 	}
 	measured_put_many(&calls, (uint64_t)fmin(w->calls.calls, MOST_CALLS));
-	screen_put_right(t->s, text_chars(&calls), CALLS_END + t->shift);
+	screen_put_right(t->s, text_chars(&calls), t->at.calls);
 	t->s->has_failed |= calls.has_failed;
 }
 
@@ -149,7 +177,7 @@ static void put_percentile(const struct table_at *t, const struct percentile *p,
 	char words[64];
 
 	if (parts.error[0] != '\0' && !is_below_floor) {
-		screen_put_right(t->s, parts.number, end + t->shift);
+		screen_put_right(t->s, parts.number, end);
 		screen_put(t->s, " ");
 		screen_put(t->s, parts.error);
 		return;
@@ -161,7 +189,7 @@ static void put_percentile(const struct table_at *t, const struct percentile *p,
 	else
 		snprintf(words, sizeof(words), "%s%s", p->is_open ? "over" TEXT_NBSP : "",
 			 parts.number);
-	screen_put_right(t->s, words, end + LONE_MORE + t->shift);
+	screen_put_right(t->s, words, end + (t->at.end - t->at.p99));
 }
 
 static void print_window(const struct table_at *t, const struct window_row *row)
@@ -171,22 +199,23 @@ static void print_window(const struct table_at *t, const struct window_row *row)
 
 	put_when(t, row->at);
 	if (row->covered_ns == 0 && row->span_ns > 0) {
-		screen_put_right(t->s, "— not watched", CALLS_END + t->shift);
+		screen_put_right(t->s, "— not watched", t->at.calls);
 		screen_end(t->s);
 		return;
 	}
 	put_calls(t, &w);
-	put_count(t, w.calls.timed, TIMED_END);
+	if (t->at.timed > 0)
+		put_count(t, w.calls.timed, t->at.timed);
 	if (w.calls.timed == 0) {
-		screen_to(t->s, ONE_IN_END + t->shift - 1);
+		screen_to(t->s, t->at.one_in - 1);
 		screen_put(t->s, row->calls + row->never_timed > 0 ? "– — not measured" : "");
 		screen_end(t->s);
 		return;
 	}
 	snprintf(one_in, sizeof(one_in), "%u", row->interval);
-	screen_put_right(t->s, one_in, ONE_IN_END + t->shift);
-	put_percentile(t, &w.p50, w.p50_below_floor, P50_END);
-	put_percentile(t, &w.p99, w.p99_below_floor, P99_END);
+	screen_put_right(t->s, one_in, t->at.one_in);
+	put_percentile(t, &w.p50, w.p50_below_floor, t->at.p50);
+	put_percentile(t, &w.p99, w.p99_below_floor, t->at.p99);
 	screen_end(t->s);
 }
 
@@ -196,36 +225,45 @@ static void print_pause(const struct table_at *t, uint32_t from, uint32_t to)
 	char line[64];
 
 	put_when(t, from);
-	screen_put_right(t->s, "0", CALLS_END + t->shift);
+	screen_put_right(t->s, "0", t->at.calls);
 	snprintf(line, sizeof(line), "   did not run, %u window%s", to - from,
 		 to - from == 1 ? "" : "s");
 	screen_put(t->s, line);
 	screen_end(t->s);
 }
 
-static void take_in(const struct percentile *p, bool is_below_floor, double *least, double *most)
+/* What a column must hold. */
+struct extent {
+	double least_ns, most_ns, most_error_ns;
+};
+
+static void take_in(struct extent *e, const struct percentile *p, bool is_below_floor)
 {
 	double ns = (double)(p->is_open ? p->low_ns : p->ns);
 
 	if (!p->is_known || is_below_floor || ns <= 0)
 		return;
-	if (*least <= 0 || ns < *least)
-		*least = ns;
-	if (ns > *most)
-		*most = ns;
+	if (e->least_ns <= 0 || ns < e->least_ns)
+		e->least_ns = ns;
+	e->most_ns = fmax(e->most_ns, ns);
+	e->most_error_ns = fmax(e->most_error_ns, watch_percentile_error(p));
 }
 
 static void choose_unit(struct table_at *t)
 {
-	double least = 0, most = 0;
+	struct extent e = { .least_ns = 0 };
+	enum measured_unit unit;
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		struct window w = window_of(&t->windows[i], t->watched);
 
-		take_in(&w.p50, w.p50_below_floor, &least, &most);
-		take_in(&w.p99, w.p99_below_floor, &least, &most);
+		take_in(&e, &w.p50, w.p50_below_floor);
+		take_in(&e, &w.p99, w.p99_below_floor);
 	}
-	t->unit = measured_unit_for(least, most, MOST_COLUMNS);
+	t->unit = measured_unit_for(e.least_ns, e.most_ns, MOST_COLUMNS);
+	unit = measured_unit_for(e.least_ns, e.most_error_ns, ERROR_COLUMNS);
+	if (unit > t->unit)
+		t->unit = unit;
 }
 
 static void print_header(const struct table_at *t)
@@ -233,13 +271,14 @@ static void print_header(const struct table_at *t)
 	char header[32];
 
 	screen_put(t->s, "from");
-	screen_put_right(t->s, "calls", CALLS_END + t->shift);
-	screen_put_right(t->s, "timed", TIMED_END + t->shift);
-	screen_put_right(t->s, "one in", ONE_IN_END + t->shift);
+	screen_put_right(t->s, "calls", t->at.calls);
+	if (t->at.timed > 0)
+		screen_put_right(t->s, "timed", t->at.timed);
+	screen_put_right(t->s, "one in", t->at.one_in);
 	snprintf(header, sizeof(header), "p50 %s", measured_unit_name(t->unit));
-	screen_put_right(t->s, header, P50_END + t->shift);
+	screen_put_right(t->s, header, t->at.p50);
 	snprintf(header, sizeof(header), "p99 %s", measured_unit_name(t->unit));
-	screen_put_right(t->s, header, P99_END + t->shift);
+	screen_put_right(t->s, header, t->at.p99);
 	screen_end(t->s);
 }
 
@@ -262,7 +301,7 @@ static void print_windows(struct screen *s, const struct report *r,
 
 	t.windows = watch_windows(rec, watched->id, &t.count);
 	watch_put_second(&when, &rec->label, 0);
-	t.shift = when.len > 8 ? DATE_COLUMNS : 0;
+	t.at = layout_of(s, when.len > 8 ? DATE_COLUMNS : 0);
 	choose_unit(&t);
 	print_header(&t);
 	for (uint32_t i = 0; i < t.count; i++) {

@@ -4,7 +4,7 @@
 #include "core/scoped.h"
 #include "core/units.h"
 
-#define WINDOWS 360u
+#define WINDOWS 120u /* 20 minutes */
 
 /* What every kind has. */
 static void begin(struct build_watch *b)
@@ -16,9 +16,12 @@ static void begin(struct build_watch *b)
 	b->r.label.processes = 1;
 	b->r.label.saves = 60;
 	b->r.label.own_rss_bytes = 12 << 20;
-	b->r.label.own_cpu_ns = 5 * NS_PER_S;
-	b->r.label.fixed_ns = 3 * NS_PER_S;
-	b->r.label.sample_ns = 2 * NS_PER_S;
+	b->r.label.elapsed_ns = WINDOWS * BUILD_WINDOW_NS;
+	b->r.label.saved_wall_ns = b->r.label.started_wall_ns + (int64_t)b->r.label.elapsed_ns;
+	b->r.label.own_cpu_ns = 2 * NS_PER_S;
+	b->r.label.fixed_ns = NS_PER_S;
+	b->r.label.sample_ns = NS_PER_S;
+	b->r.watch.windows = WINDOWS;
 }
 
 /* A frame function: every frame is timed. */
@@ -72,14 +75,14 @@ static void add_odd_ones(struct build_watch *b)
 		.calls = 25, .ns = 220000, .spread_ns = 150000, .interval = 8
 	};
 	static const struct build_calls tiny = {
-		.calls = 9000, .ns = 150, .spread_ns = 20, .interval = 8
+		.calls = 2000, .ns = 150, .spread_ns = 20, .interval = 8
 	};
 	uint32_t id = build_watched(b, "Chat::filter(std::string const&)")->id;
 
 	build_calls(b, id, 61, &never);
 	id = build_watched(b, "Script::onDamage(Unit*, int)")->id;
-	build_same(b, id, 0, 150, &mixed);
-	build_calls(b, id, 151, &never);
+	build_same(b, id, 0, 100, &mixed);
+	build_calls(b, id, 101, &never);
 	id = add(b, "Hash::mix", &sliced);
 	b->r.watched[id].is_sliced = true;
 	id = build_watched(b, "Net::flush()")->id;
@@ -97,10 +100,10 @@ void watch_kind_world(struct build_watch *b)
 		.calls = 6000, .ns = 43100, .spread_ns = 21000, .interval = 8, .tail_ns = 12800000
 	};
 	static const struct build_calls scripts = {
-		.calls = 40000, .ns = 32310, .spread_ns = 600, .interval = 26
+		.calls = 10000, .ns = 129310, .spread_ns = 9600, .interval = 26
 	};
 	static const struct build_calls later = {
-		.calls = 40000, .ns = 32310, .spread_ns = 600, .interval = 84
+		.calls = 10000, .ns = 129310, .spread_ns = 9600, .interval = 84
 	};
 	static const struct build_calls entities = {
 		.calls = 720, .ns = 1400000, .spread_ns = 300000, .interval = 8
@@ -122,21 +125,21 @@ void watch_kind_world(struct build_watch *b)
 	add_frames(b, "World::tick()", &frames);
 	path_id = add(b, "Pathfinder::findPath(Vec3 const&, Vec3 const&)", &paths);
 	script_id = build_watched(b, "Script::onMovement(Unit*)")->id;
-	build_same(b, script_id, 0, 200, &scripts);
-	build_same(b, script_id, 200, WINDOWS, &later);
+	build_same(b, script_id, 0, 60, &scripts);
+	build_same(b, script_id, 60, WINDOWS, &later);
 	b->r.watched[script_id].interval = 84;
 	b->r.watched[script_id].interval_changes = 1;
 	entity_id = add(b, "World::updateEntities(unsigned int)", &entities);
 	log_id = build_watched(b, "Log::write(Level, char const*, ...)")->id;
-	build_same(b, log_id, 0, 240, &quick);
-	build_same(b, log_id, 240, WINDOWS, &slower);
+	build_same(b, log_id, 0, 80, &quick);
+	build_same(b, log_id, 80, WINDOWS, &slower);
 	b->r.watched[log_id].interval = 20;
 	add_odd_ones(b);
 	build_unwatched(b, "vfs_write", "not allowed: needs CAP_PERFMON");
 	build_unwatched(b, "Gpu::submit(Batch&)", "inlined away");
 	add_slow(b, path_id, script_id, entity_id);
 	b->r.label.kernel_ns = b->r.watch.charged_ps / PS_PER_NS;
-	for (int i = 0; i < 64; i++)
+	for (int i = 0; i < 32; i++)
 		build_watch_ledger(b, 50 * NS_PER_MS + (uint64_t)(i % 5) * 4 * NS_PER_MS);
 }
 
