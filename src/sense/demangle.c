@@ -18,7 +18,8 @@ static void collect(const char *piece, size_t len, void *opaque)
 	struct output *out = opaque;
 	size_t room = DEMANGLE_MAX_OUT - out->len;
 
-	memcpy(out->bytes + out->len, piece, len < room ? len : room);
+	if (len > 0) /* else there may be no piece */
+		memcpy(out->bytes + out->len, piece, len < room ? len : room);
 	out->len += len < room ? len : room;
 	if (len >= room)
 		longjmp(out->full, 1);

@@ -265,7 +265,10 @@ static void say_not_found(struct search *s, const struct missing *m)
 
 static void say(struct search *s, const struct missing *m)
 {
-	if (m->other_version != NO_FILE) {
+	if (m->wish->pattern.regex.is_over) {
+		text_put(&s->text, "this expression takes too long: it was given up, and what it "
+				   "means is not all here");
+	} else if (m->other_version != NO_FILE) {
 		text_put(&s->text, "not found in this version; ");
 		put_file(s, m->other_version);
 		text_put(&s->text, " has it in another");
@@ -310,7 +313,7 @@ static size_t list_missing(struct search *s, struct explaining *e)
 		struct missing *m = &e->missing[e->count];
 		const struct pattern *p = &s->wishes[i].pattern;
 
-		if (s->wishes[i].has_found)
+		if (s->wishes[i].has_found && !p->regex.is_over)
 			continue;
 		*m = (struct missing){ .wish = &s->wishes[i],
 				       .index = i,

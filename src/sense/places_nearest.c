@@ -29,9 +29,9 @@ uint32_t nearest_distance(struct str a, struct str b, uint32_t most)
 		uint32_t *now = rows[(i + 1) % 3], *before = rows[i % 3];
 		const uint32_t *two_before = rows[(i + 2) % 3];
 		uint32_t from = i > most ? i - most : 1, to = least(b.len, i + most);
-		uint32_t best = FAR;
+		uint32_t best = from == 1 ? i : most + 1;
 
-		now[from - 1] = from == 1 ? i : most + 1;
+		now[from - 1] = best;
 		before[to] = to == i + most ? most + 1 : before[to];
 		for (uint32_t j = from; j <= to; j++) {
 			uint32_t change = before[j - 1] + (a.bytes[i - 1] != b.bytes[j - 1]);

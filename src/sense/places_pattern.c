@@ -6,17 +6,17 @@
 
 #include "core/scoped.h"
 #include "core/text.h"
+#include "sense/places_glob.h"
 #include "sense/places_types.h"
 
-#define REGEX_RENEW_BYTES 32768u /* its automaton grows with what it reads: begin anew then */
-#define REGEX_MAX_REPEATS 1000u	 /* of all {n} together: they are written out when it is compiled */
-
-static bool has_byte(struct str s, const char *bytes)
+static bool is_one_of(char c, const char *bytes)
 {
-	for (uint32_t i = 0; i < s.len; i++)
-		if (strchr(bytes, s.bytes[i]) != NULL && s.bytes[i] != '\0')
-			return true;
-	return false;
+	return c != '\0' && strchr(bytes, c) != NULL;
+}
+
+static bool has_byte(struct str s, char c)
+{
+	return memchr(s.bytes, c, s.len) != NULL;
 }
 
 static struct str from(struct str s, uint32_t at)
@@ -27,65 +27,6 @@ static struct str from(struct str s, uint32_t at)
 static struct str up_to(struct str s, uint32_t len)
 {
 	return (struct str){ s.bytes, len };
-}
-
-/* Reads one [set] behind its bracket; `*at` moves behind it. False: `c` is not in it, or it does not end. */
-static bool takes_set(struct str glob, uint32_t *at, char c)
-{
-	uint32_t i = *at;
-	bool is_not = i < glob.len && (glob.bytes[i] == '!' || glob.bytes[i] == '^');
-	bool is_in = false, is_first = true;
-
-	i += is_not;
-	for (; i < glob.len && (is_first || glob.bytes[i] != ']'); i++, is_first = false) {
-		unsigned char low = (unsigned char)glob.bytes[i], high = low;
-
-		if (i + 2 < glob.len && glob.bytes[i + 1] == '-' && glob.bytes[i + 2] != ']') {
-			high = (unsigned char)glob.bytes[i + 2];
-			i += 2;
-		}
-		is_in = is_in || ((unsigned char)c >= low && (unsigned char)c <= high);
-	}
-	*at = i < glob.len ? i + 1 : i;
-	return i < glob.len && is_in != is_not;
-}
-
-/* Does the piece of the glob at `*at` take the byte `c`? Moves behind the piece. */
-static bool takes_byte(struct str glob, uint32_t *at, char c)
-{
-	char g = glob.bytes[(*at)++];
-
-	if (g == '?')
-		return true;
-	if (g == '[')
-		return takes_set(glob, at, c);
-	if (g == '\\' && *at < glob.len)
-		g = glob.bytes[(*at)++];
-	return g == c;
-}
-
-bool pattern_glob(struct str glob, struct str text)
-{
-	uint32_t g = 0, t = 0, star = UINT32_MAX, star_text = 0;
-
-	while (t < text.len) {
-		if (g < glob.len && glob.bytes[g] == '*') {
-			star = ++g;
-			star_text = t;
-			continue;
-		}
-		if (g < glob.len && takes_byte(glob, &g, text.bytes[t])) {
-			t++;
-			continue;
-		}
-		if (star == UINT32_MAX)
-			return false;
-		g = star;
-		t = ++star_text;
-	}
-	while (g < glob.len && glob.bytes[g] == '*')
-		g++;
-	return g == glob.len;
 }
 
 /* Words of demangled names that the mangled ones have in other letters, or not at all. */
@@ -156,6 +97,7 @@ static const char *const unsaid_words[] = {
 	"long",
 	"void",
 	"non",
+	"std",
 	"str",
 	"dyn",
 	"VTT",
@@ -211,9 +153,9 @@ static struct str needle_of(struct str name)
 		struct str word = { plain.bytes + i, 0 };
 		char c = plain.bytes[i];
 
-		if (strchr("<({[", c) != NULL && c != '\0')
+		if (is_one_of(c, "<({["))
 			depth++;
-		else if (strchr(">)}]", c) != NULL && c != '\0' && depth > 0)
+		else if (is_one_of(c, ">)}]") && depth > 0)
 			depth--;
 		while (i < end && is_word_byte(plain.bytes[i])) {
 			word.len++;
@@ -247,6 +189,39 @@ static bool is_bare_regex(struct str text)
 	       memmem(text.bytes, text.len, ":/", 2) == NULL;
 }
 
+/* Is the star at `at`, among arguments, the one of a pointer? "f(char*, int)" but not "f(*)", "f(char*". */
+static bool is_pointer(struct str name, uint32_t at)
+{
+	uint32_t before = at, behind = at + 1;
+
+	while (before > 0 && name.bytes[before - 1] == ' ')
+		before--;
+	while (behind < name.len && name.bytes[behind] == ' ')
+		behind++;
+	return before > 0 && behind < name.len &&
+	       (is_word_byte(name.bytes[before - 1]) || is_one_of(name.bytes[before - 1], ">*")) &&
+	       (is_one_of(name.bytes[behind], "),*&") ||
+		forms_find_word(from(name, behind), STR_LITERAL("const")) == 0);
+}
+
+/* Is there a sign that stands for others, and not for itself as in "operator[]" and "f(char*)"? */
+static bool is_glob(struct str name)
+{
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < name.len; i++) {
+		char c = name.bytes[i];
+
+		depth += c == '(';
+		depth -= c == ')' && depth > 0;
+		if (c == '?' || (c == '*' && (depth == 0 || !is_pointer(name, i))))
+			return true;
+		if (c == '[' && (i + 1 == name.len || name.bytes[i + 1] != ']'))
+			return true;
+	}
+	return false;
+}
+
 static void split(struct pattern *p)
 {
 	uint32_t len = is_bare_regex(p->whole) ? 0 : module_length(p->whole);
@@ -266,77 +241,12 @@ static void split(struct pattern *p)
 		p->version = from(p->name, len + (p->is_default ? 2 : 1));
 		p->name = up_to(p->name, len);
 	}
-	p->kind = has_byte(p->name, "*?[") ? PATTERN_GLOB : PATTERN_EXACT;
-}
-
-/* How often things are written out when the expression is compiled, and what we do not allow. */
-static int check_regex(const char *regex, struct err *err)
-{
-	uint64_t repeats = 1;
-
-	for (const char *at = regex; *at != '\0'; at++) {
-		uint64_t number = 0, most = 1;
-
-		if (*at == '\\' && at[1] != '\0') {
-			at++;
-			if (*at >= '1' && *at <= '9')
-				return err_set(err, -EINVAL,
-					       "cannot read pattern '/%s/': \\%c looks back, which "
-					       "can take for ever",
-					       regex, *at);
-		} else if (*at == '{') {
-			for (at++; (*at >= '0' && *at <= '9') || *at == ','; at++) {
-				number = *at == ',' ? 0 : number * 10 + (uint64_t)(*at - '0');
-				most = number > most ? number : most;
-				if (most > REGEX_MAX_REPEATS)
-					break;
-			}
-			at--;
-			repeats *= most;
-		}
-		if (repeats > REGEX_MAX_REPEATS)
-			return err_set(err, -EINVAL,
-				       "cannot read pattern '/%s/': it repeats more than %u times",
-				       regex, REGEX_MAX_REPEATS);
-	}
-	return 0;
-}
-
-/* The expression between the slashes. */
-static void regex_text(const struct pattern *p, char out[PATTERN_MAX_BYTES + 1])
-{
-	uint32_t len = p->name.len - 2;
-
-	memcpy(out, p->name.bytes + 1, len);
-	out[len] = '\0';
-}
-
-static int compile(struct pattern *p, struct err *err)
-{
-	char text[PATTERN_MAX_BYTES + 1], why[128];
-	int rc;
-
-	regex_text(p, text);
-	rc = check_regex(text, err);
-	if (rc < 0)
-		return rc;
-	rc = regcomp(&p->regex, text, REG_EXTENDED | REG_NOSUB);
-	if (rc == REG_ESPACE)
-		return err_set(err, -ENOMEM, "cannot read pattern '/%s/': no memory", text);
-	if (rc != 0) {
-		regerror(rc, &p->regex, why, sizeof(why));
-		return err_set(err, -EINVAL, "cannot read pattern '/%s/': %s", text, why);
-	}
-	p->has_regex = true;
-	p->regex_bytes = 0;
-	return 0;
+	p->kind = is_glob(p->name) ? PATTERN_GLOB : PATTERN_EXACT;
 }
 
 void pattern_free(struct pattern *p)
 {
-	if (p->has_regex)
-		regfree(&p->regex);
-	p->has_regex = false;
+	regex_close(&p->regex);
 }
 
 static int refuse(const struct pattern *p, struct err *err, const char *why)
@@ -370,16 +280,17 @@ int pattern_parse(const char *text, struct pattern *out, struct err *err)
 			return refuse(&p, err, "'/' is missing at its end");
 		if (p.name.len < 3)
 			return refuse(&p, err, "it is empty");
-		int rc = compile(&p, err);
+		int rc =
+			regex_open((struct str){ p.name.bytes + 1, p.name.len - 2 }, &p.regex, err);
 
 		if (rc < 0)
 			return rc;
 	} else {
 		squeeze(&p);
 		p.has_arguments = p.kind == PATTERN_GLOB
-					  ? has_byte(p.name, "(")
+					  ? has_byte(p.name, '(')
 					  : text_without_arguments(p.name).len < p.name.len;
-		p.has_template = has_byte(p.name, "<");
+		p.has_template = has_byte(p.name, '<');
 		p.needle = needle_of(p.name);
 	}
 	*out = p;
@@ -474,19 +385,6 @@ static enum pattern_match takes_glob(const struct pattern *p, struct forms *name
 		       : PATTERN_NO;
 }
 
-static bool search(struct pattern *p, struct str name)
-{
-	regmatch_t range = { 0, (regoff_t)name.len };
-
-	if (p->regex_bytes > REGEX_RENEW_BYTES) {
-		pattern_free(p);
-		if (compile(p, NULL) < 0)
-			return false;
-	}
-	p->regex_bytes += name.len;
-	return p->has_regex && regexec(&p->regex, name.bytes, 1, &range, REG_STARTEND) == 0;
-}
-
 enum pattern_match pattern_takes_name(struct pattern *p, struct forms *name)
 {
 	switch (p->kind) {
@@ -497,12 +395,12 @@ enum pattern_match pattern_takes_name(struct pattern *p, struct forms *name)
 	case PATTERN_REGEX:
 		break;
 	}
-	if (search(p, name->symbol))
+	if (regex_takes(&p->regex, name->symbol))
 		return PATTERN_YES;
 	if (!name->is_mangled)
 		return PATTERN_NO;
 	forms_fill(name);
-	return search(p, name->full) ? PATTERN_YES : PATTERN_NO;
+	return regex_takes(&p->regex, name->full) ? PATTERN_YES : PATTERN_NO;
 }
 
 bool pattern_takes_version(const struct pattern *p, struct str version, bool is_default)

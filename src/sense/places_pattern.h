@@ -3,7 +3,6 @@
 #ifndef TARE_SENSE_PLACES_PATTERN_H
 #define TARE_SENSE_PLACES_PATTERN_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,8 +10,9 @@
 #include "core/err.h"
 #include "core/frame.h"
 #include "sense/places_forms.h"
+#include "sense/places_regex.h"
 
-#define PATTERN_MAX_BYTES 256u
+#define PATTERN_MAX_BYTES REGEX_MAX_BYTES
 
 enum pattern_kind { PATTERN_EXACT, PATTERN_GLOB, PATTERN_REGEX };
 
@@ -30,9 +30,7 @@ struct pattern {
 	uint32_t squeezed_len;
 	struct str
 		needle; /* no mangled name without these bytes is meant; empty: any may be; borrowed */
-	regex_t regex;	    /* PATTERN_REGEX */
-	size_t regex_bytes; /* that it has looked at since it was compiled */
-	bool has_regex;
+	struct regex regex; /* PATTERN_REGEX */
 };
 
 /* How a name is meant. */
@@ -57,8 +55,5 @@ enum pattern_match pattern_takes_name(struct pattern *p, struct forms *name);
 
 /* Is the version meant? Empty: the symbol has none. "GLIBC" means every GLIBC_2.x. */
 bool pattern_takes_version(const struct pattern *p, struct str version, bool is_default);
-
-/* Does `glob` (* ? [a-z] [!a-z] \x) mean all of `text`? Only the last star is taken back: no glob is a bomb. */
-bool pattern_glob(struct str glob, struct str text);
 
 #endif
