@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/scoped.h"
 #include "core/units.h"
 #include "sense/mapping.h"
 #include "sense/perf_open.h"
@@ -30,8 +31,8 @@ struct point {
 
 struct watch_source {
 	struct mapping_reader *reader;
-	const char *switched_off;
-	int pidfd; /* -1: the kernel has none */
+	char *switched_off; /* NULL: nothing is */
+	int pidfd;	    /* -1: the kernel has none */
 	uint32_t interval;
 	uint64_t slow_ns, start_ns;
 	uint64_t looked_ns; /* when it was last looked whether the process still has its mapping */
@@ -48,31 +49,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static int inside_open(const struct watch_source_settings *settings, struct watch_source **out,
-		       struct err *err)
-{
-	struct watch_source *s = calloc(1, sizeof(*s));
-	int status;
-
-	if (s == NULL)
-		return err_set(err, -ENOMEM, "cannot watch process %d: out of memory",
-			       (int)settings->pid);
-	status = mapping_reader_open(settings->pid, &s->reader, err);
-	if (status != 0) {
-		free(s);
-		return status;
-	}
-	s->switched_off = settings->switched_off;
-	if (perf_is_switched_off(s->switched_off, "rdtsc"))
-		mapping_reader_use_clock(s->reader);
-	s->pidfd = (int)syscall(SYS_pidfd_open, settings->pid, 0);
-	s->interval = settings->interval;
-	s->slow_ns = settings->slow_ns;
-	s->start_ns = settings->start_ns;
-	*out = s;
-	return 0;
-}
-
 static void inside_close(struct watch_source *s)
 {
 	if (s == NULL)
@@ -80,7 +56,41 @@ static void inside_close(struct watch_source *s)
 	mapping_reader_close(s->reader);
 	if (s->pidfd >= 0)
 		close(s->pidfd);
+	free(s->switched_off);
 	free(s);
+}
+
+static void close_source(struct watch_source **s)
+{
+	inside_close(*s);
+}
+
+static int inside_open(const struct watch_source_settings *settings, struct watch_source **out,
+		       struct err *err)
+{
+	SCOPED(close_source) struct watch_source *s = calloc(1, sizeof(*s));
+	int status;
+
+	if (s == NULL)
+		return err_set(err, -ENOMEM, "cannot watch process %d: out of memory",
+			       (int)settings->pid);
+	s->pidfd = (int)syscall(SYS_pidfd_open, settings->pid, 0);
+	if (settings->switched_off != NULL)
+		s->switched_off = strdup(settings->switched_off);
+	if (settings->switched_off != NULL && s->switched_off == NULL)
+		return err_set(err, -ENOMEM, "cannot watch process %d: out of memory",
+			       (int)settings->pid);
+	status = mapping_reader_open(settings->pid, &s->reader, err);
+	if (status != 0)
+		return status;
+	if (perf_is_switched_off(s->switched_off, "rdtsc"))
+		mapping_reader_use_clock(s->reader);
+	s->interval = settings->interval;
+	s->slow_ns = settings->slow_ns;
+	s->start_ns = settings->start_ns;
+	*out = s;
+	s = NULL;
+	return 0;
 }
 
 static uint32_t inside_points(struct watch_source *s)

@@ -3,18 +3,13 @@
 #include "sense/probes_parts.h"
 #include "sense/watch_calibrate.h"
 
-/* What an empty function read as on one machine (Linux 6.18, x86-64, a virtual one): for nesting until it is measured. */
-static const uint64_t assumed_floor_ps[PLACE_FIRSTS] = {
-	[PLACE_NOP5] = 700000, [PLACE_PUSH] = 900000, [PLACE_OTHER] = 5600000
-};
-
 struct watch_costs probes_assumed_costs(struct watch_source *s, enum place_first first)
 {
 	enum watch_hooked hooked =
 		s->mode == PROBES_SESSION ? WATCH_HOOKED_SESSION : WATCH_HOOKED_PAIR;
 
 	return (struct watch_costs){ .assumed = watch_assumed_probes[hooked][first],
-				     .floor_ps = assumed_floor_ps[first] };
+				     .floor_ps = watch_assumed_floors_ps[first] };
 }
 
 /* What the programs take off what is timed around a call that begins so. */
@@ -26,19 +21,40 @@ static void use_floor(struct watch_source *s, enum place_first first, uint64_t f
 					 __ATOMIC_RELAXED);
 }
 
+/* Measures all kinds that the points have at once: loading the programs is what takes time. */
+static int measure(struct watch_source *s)
+{
+	struct watch_costs costs[PLACE_FIRSTS];
+	bool wanted[PLACE_FIRSTS] = { false };
+	int status;
+
+	for (uint32_t i = 0; i < s->point_count; i++)
+		wanted[s->points[i].place->first] = true;
+	status = watch_calibrate_probes(wanted, s->switched_off, costs);
+	for (uint32_t first = 0; first < PLACE_FIRSTS; first++) {
+		struct probes_costs *known = &s->costs[first];
+
+		known->costs = probes_assumed_costs(s, (enum place_first)first);
+		known->costs.measured = costs[first].measured;
+		known->costs.floor_ps = costs[first].floor_ps;
+		known->is_measured = known->is_new = true;
+		if (known->costs.floor_ps != 0)
+			use_floor(s, (enum place_first)first, known->costs.floor_ps);
+	}
+	s->calibrate_ns += costs[0].cpu_ns;
+	return status;
+}
+
 int probes_costs(struct watch_source *s, uint32_t point, bool again, struct watch_costs *out)
 {
-	enum place_first first = s->points[point].place->first;
-	struct probes_costs *known = &s->costs[first];
+	struct probes_costs *known = &s->costs[s->points[point].place->first];
 	int status = 0;
 
-	if (again || !known->is_measured) {
-		known->costs = probes_assumed_costs(s, first);
-		known->costs.floor_ps = 0;
-		known->is_measured = true;
-		if (known->costs.floor_ps != 0)
-			use_floor(s, first, known->costs.floor_ps);
-	}
+	if (!known->is_measured || (again && !known->is_new))
+		status = measure(s);
+	known->is_new = false;
 	*out = known->costs;
+	out->cpu_ns = s->calibrate_ns; /* with whatever is asked first */
+	s->calibrate_ns = 0;
 	return status;
 }
