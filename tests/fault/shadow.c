@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "core/ledger.h"
+#include "fault/shadow_watch.h"
+
+#define WATCH_STEPS 400u /* that fill a watch */
 
 /* What a row is to the store. */
 struct life {
@@ -24,7 +27,8 @@ struct shadow {
 	struct life ledger_lives[LEDGER_WINDOWS];
 	uint32_t slots_used, slots_from, ledger_used, ledger_from;
 	uint64_t name_bytes;
-	char *heap; /* strings, a fixed place for each frame */
+	char *heap;		    /* strings, a fixed place for each frame */
+	struct shadow_watch *watch; /* NULL: none */
 };
 
 static uint64_t number(struct shadow *s)
@@ -58,9 +62,13 @@ struct shadow *shadow_open(const struct shadow_settings *settings)
 	s->contexts = calloc(l->contexts, sizeof(*s->contexts));
 	s->context_lives = calloc(l->contexts, sizeof(*s->context_lives));
 	s->heap = calloc(l->paths.frames, (size_t)settings->name_bytes * 3);
-	if (s->frames == NULL || s->frame_lives == NULL || s->nodes == NULL ||
-	    s->node_lives == NULL || s->slots == NULL || s->slot_lives == NULL ||
-	    s->contexts == NULL || s->context_lives == NULL || s->heap == NULL) {
+	if (settings->watched > 0)
+		s->watch = shadow_watch_open(settings->watched, settings->name_bytes,
+					     settings->number_bits);
+	if ((settings->watched > 0 && s->watch == NULL) || s->frames == NULL ||
+	    s->frame_lives == NULL || s->nodes == NULL || s->node_lives == NULL ||
+	    s->slots == NULL || s->slot_lives == NULL || s->contexts == NULL ||
+	    s->context_lives == NULL || s->heap == NULL) {
 		shadow_close(s);
 		return NULL;
 	}
@@ -80,6 +88,7 @@ void shadow_close(struct shadow *s)
 	free(s->contexts);
 	free(s->context_lives);
 	free(s->heap);
+	shadow_watch_close(s->watch);
 	free(s);
 }
 
@@ -310,8 +319,11 @@ static void one_change(struct shadow *s)
 
 void shadow_step(struct shadow *s, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		one_change(s);
+		if (s->watch != NULL)
+			shadow_watch_step(s->watch, &s->rng);
+	}
 }
 
 /* 0 .. count - 1 in random order; NULL: out of memory. */
@@ -354,6 +366,8 @@ void shadow_fill(struct shadow *s)
 	in_random_order(s, LEDGER_WINDOWS, put_window);
 	s->slots_used = l->slots;
 	s->ledger_used = LEDGER_WINDOWS;
+	for (uint32_t i = 0; s->watch != NULL && i < WATCH_STEPS; i++)
+		shadow_watch_step(s->watch, &s->rng);
 }
 
 /* Appends the rows of one kind that changed, and the ids of those that went. */
@@ -390,7 +404,7 @@ bool shadow_changes(struct shadow *s, struct changes *out)
 		out->slots_from = s->slots_from;
 	if (s->ledger_from < out->ledger_from)
 		out->ledger_from = s->ledger_from;
-	return true;
+	return s->watch == NULL || shadow_watch_changes(s->watch, out);
 }
 
 static void forget_marks(struct life *lives, uint32_t count)
@@ -411,6 +425,8 @@ void shadow_saved(struct shadow *s)
 	forget_marks(s->slot_lives, l->slots);
 	forget_marks(s->ledger_lives, LEDGER_WINDOWS);
 	s->slots_from = s->ledger_from = NO_ID;
+	if (s->watch != NULL)
+		shadow_watch_saved(s->watch);
 }
 
 struct label shadow_label(const struct shadow *s, uint64_t number_of_save)
@@ -497,5 +513,5 @@ const char *shadow_differs(const struct shadow *s, const struct recording *r)
 	COMPARE(slot, slots, l->slots)
 	COMPARE(context, contexts, l->contexts)
 	COMPARE(ledger, ledger, LEDGER_WINDOWS)
-	return "";
+	return s->watch != NULL ? shadow_watch_differs(s->watch, r) : "";
 }

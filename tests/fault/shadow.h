@@ -17,6 +17,8 @@ struct shadow_settings {
 	uint32_t
 		number_bits; /* numbers are random below 2^bits; 0: all of them are the largest there is */
 	bool has_odd_names; /* some names are not UTF-8, some empty, some hold NUL */
+	uint32_t
+		watched; /* most watched rows, when it has those of a watch too; they are beside the limits */
 };
 
 struct shadow; /* opaque; owned by whoever opened it */
@@ -30,7 +32,7 @@ void shadow_close(struct shadow *s);
 /* `count` random changes: rows come, change and go; now and then the timeline halves. */
 void shadow_step(struct shadow *s, uint32_t count);
 
-/* Fills every limit, in random order. */
+/* Fills every limit, in random order; a watch, more or less. */
 void shadow_fill(struct shadow *s);
 
 /* Appends what changed since the last shadow_saved(); strings are borrowed until the next step. False: out of memory. */

@@ -16,9 +16,12 @@
 
 struct shadow_settings writer_shadow(uint64_t seed, uint64_t limit_bytes)
 {
-	struct shadow_settings s = { .seed = seed, .name_bytes = 40, .number_bits = 44 };
+	struct shadow_settings s = {
+		.seed = seed, .name_bytes = 40, .number_bits = 44, .watched = 12
+	};
 
-	if (store_sqlite.fit(limit_bytes, 64, &s.limits, NULL) != 0)
+	/* A quarter is for the rows of a watch. */
+	if (store_sqlite.fit(limit_bytes / 4 * 3, 64, &s.limits, NULL) != 0)
 		abort();
 	return s;
 }

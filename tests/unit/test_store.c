@@ -34,7 +34,7 @@ static const struct store_limits limits = { .bytes = LIMIT_BYTES };
 
 static void what_was_saved_comes_back(void **state)
 {
-	struct shadow_settings settings = { { 64, 64, { 400, 200, 20000 } }, 1, 40, 47, true };
+	struct shadow_settings settings = { { 64, 64, { 400, 200, 20000 } }, 1, 40, 47, true, 12 };
 	struct shadow *shadow = shadow_open(&settings);
 	struct changes changes = CHANGES_EMPTY;
 	struct recording recording = RECORDING_EMPTY;

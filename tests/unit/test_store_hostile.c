@@ -35,7 +35,7 @@ static void ok(int rc, const struct err *err)
 /* A small, good recording. */
 static void make_good(const char *path)
 {
-	struct shadow_settings settings = { { 32, 32, { 120, 60, 4000 } }, 3, 30, 40, true };
+	struct shadow_settings settings = { { 32, 32, { 120, 60, 4000 } }, 3, 30, 40, true, 6 };
 	struct store_limits limits = { 1u << 20, true };
 	struct shadow *shadow = shadow_open(&settings);
 	struct changes changes = CHANGES_EMPTY;
@@ -51,19 +51,6 @@ static void make_good(const char *path)
 	store_sqlite.close(db);
 	changes_free(&changes);
 	shadow_close(shadow);
-}
-
-/* Changes a good recording by SQL. */
-static void make_changed(const char *path, const char *sql)
-{
-	sqlite3 *db;
-	char *why = NULL;
-
-	make_good(path);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
-		fail_msg("%s: %s", sql, why);
-	sqlite3_close(db);
 }
 
 static void write_file(const char *path, const void *bytes, size_t size)
@@ -88,6 +75,28 @@ static unsigned char *read_file(const char *path, size_t *out_size)
 	close(fd);
 	*out_size = (size_t)st.st_size;
 	return bytes;
+}
+
+/* Changes a good recording, which is made once, by SQL. */
+static void make_changed(const char *path, const char *sql)
+{
+	static unsigned char *good;
+	static size_t size;
+	sqlite3 *db;
+	char *why = NULL;
+
+	if (good == NULL) {
+		make_good(path);
+		good = read_file(path, &size);
+	}
+	write_file(path, good, size);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
+		fail_msg("%s: %s", sql, why);
+	sqlite3_close(db);
 }
 
 static void refused(const char *path, int code, const char *words)
@@ -148,6 +157,15 @@ static void a_newer_schema_says_which_tare_it_needs(void **state)
 }
 
 /* What SQL can do to a recording, and the words that refuse it. */
+#define WATCH_REST                                                                            \
+	"sources, hook, hook_why, clock, scope, window_ns, windows, windows_in_row, "         \
+	"interval_given, interval_most, slow_ns, frames, slow, scaled, calls, timed, "        \
+	"charged_ps, calibrations, attach_ns, detach_ns, allowed_rate, refused, lost_names, " \
+	"lost_places, lost_calls, lost_slow, lost_returns, torn, expired"
+#define WATCHED_REST                                                                           \
+	"kind, name, symbol, module, pattern, mode, first, why_not, offset, untimed_ps, "      \
+	"extra_ps, hook_ps, floor_ps, assumed_untimed_ps, assumed_extra_ps, assumed_hook_ps, " \
+	"0, interval, interval_changes, is_sliced, 0, 0, 0"
 static const struct {
 	const char *name, *sql, *words;
 } changed[] = {
@@ -192,6 +210,104 @@ static const struct {
 	{ "a batch of 33", "UPDATE context SET batch_ns = x'2001' WHERE id = 2",
 	  "table context, column batch_ns" },
 	{ "more spans than a batch has", "UPDATE recording SET batches = 33", "column batches" },
+	/* a watch */
+	{ "a watch without its row", "DELETE FROM watch", "table watch has no row" },
+	{ "two watches",
+	  "INSERT INTO watch SELECT * FROM (SELECT 1 AS id, " WATCH_REST " FROM watch)",
+	  "table watch, column id" },
+	{ "a watch of another number", "UPDATE watch SET id = 1", "table watch, column id" },
+	{ "rows of no window", "UPDATE watch SET windows_in_row = 0", "column windows_in_row" },
+	{ "an interval beyond the largest", "UPDATE watch SET interval_most = 65537",
+	  "column interval_most" },
+	{ "a refused row that is not there", "UPDATE watch SET refused = 77", "column refused" },
+	{ "calls below zero", "UPDATE watch SET calls = -1", "table watch, column calls" },
+	{ "a kind that is none", "UPDATE watched SET kind = 4 WHERE id = 2",
+	  "table watched, column kind, row 2" },
+	{ "no kind", "UPDATE watched SET kind = NULL WHERE id = 2", "table watched, column kind" },
+	{ "an interval of a row beyond the largest", "UPDATE watched SET interval = 65537",
+	  "table watched, column interval" },
+	{ "charges beyond 63 bits", "UPDATE watched SET charged_ps = 9223372036854775807",
+	  "table watched, column charged_ps" },
+	{ "losses beyond 63 bits", "UPDATE watched SET backwards = 9223372036854775807",
+	  "table watched, column abandoned" },
+	{ "a name of a watched row that is too long",
+	  "UPDATE watched SET symbol = zeroblob(4097) WHERE id = 2",
+	  "table watched, column symbol" },
+	{ "more watched rows than a watch has",
+	  "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)"
+	  "INSERT INTO watched SELECT i, " WATCHED_REST " FROM n, (SELECT * FROM watched LIMIT 1)",
+	  "more rows than a watch" },
+	{ "a window of no row", "UPDATE window SET watched = 77 WHERE rowid = 3",
+	  "table window, column watched" },
+	{ "a window beyond the last", "UPDATE window SET at = 360 WHERE rowid = 3",
+	  "table window, column at" },
+	{ "a window of no place", "UPDATE window SET at = -1 WHERE rowid = 3",
+	  "table window, column at" },
+	{ "an interval of a window beyond the largest", "UPDATE window SET interval = 65537",
+	  "table window, column interval" },
+	{ "more timed than called", "UPDATE window SET others = calls + 1",
+	  "table window, column calls" },
+	{ "covered longer than it lasted", "UPDATE window SET covered_ns = span_ns + 1",
+	  "table window, column calls" },
+	{ "less weight than timed ones", "UPDATE window SET weight = others - 1 WHERE others > 0",
+	  "table window, column calls" },
+	{ "squares under their sum",
+	  "UPDATE window SET weight_squared = weight - 1 WHERE others > 0",
+	  "table window, column calls" },
+	{ "time of what was never timed",
+	  "UPDATE window SET calls = 0, firsts = 0, others = 0, weight = 0, weight_squared = 0",
+	  "table window, column calls" },
+	{ "calls of windows in which none was timed",
+	  "UPDATE window SET calls = 5, firsts = 0, first_ns = 0, first_own_ns = 0, others = 0, "
+	  "weight = 0, weight_squared = 0, weighted_ns = 0, weighted_own_ns = 0, probe_ns = 0, "
+	  "max_ns = 0",
+	  "table window, column calls" },
+	{ "a variance below zero", "UPDATE window SET variance_1_ns = -1.0",
+	  "table window, column calls" },
+	{ "a variance without end", "UPDATE window SET variance_1_ns = 9e999 WHERE rowid = 3",
+	  "table window, column variance_1_ns" },
+	{ "calls that add up beyond 63 bits",
+	  "UPDATE window SET calls = 9223372036854775807 "
+	  "WHERE firsts > 0",
+	  "the sums up to it" },
+	{ "calls never timed that do so too", "UPDATE window SET never_timed = 9223372036854775807",
+	  "the sums up to it" },
+	{ "times that do so too",
+	  "UPDATE window SET weighted_ns = 9223372036854775807 WHERE others > 0",
+	  "the sums up to it" },
+	{ "a histogram cut off", "UPDATE window SET histogram = x'0005' WHERE rowid = 3",
+	  "table window, column histogram" },
+	{ "a histogram with a step beyond the last",
+	  "UPDATE window SET histogram = x'00e00b01' WHERE rowid = 3",
+	  "table window, column histogram" },
+	{ "a histogram too long", "UPDATE window SET histogram = zeroblob(15200) WHERE rowid = 3",
+	  "table window, column histogram" },
+	{ "weights of histograms beyond 63 bits",
+	  "UPDATE window SET histogram = x'0005ffffffffffffffff7f'", "the sums up to it" },
+	{ "a slow frame that is not its parts",
+	  "UPDATE slow_frame SET other_ns = other_ns + 1 WHERE rowid IN "
+	  "(SELECT rowid FROM slow_frame LIMIT 1)",
+	  "table slow_frame, column duration_ns" },
+	{ "a part of no slow frame", "INSERT INTO slow_part VALUES (999, 0, 1, 5)",
+	  "table slow_part, column slow" },
+	{ "a part of no slow frame, before all",
+	  "DELETE FROM slow_frame WHERE id = (SELECT min(slow) FROM slow_part)",
+	  "table slow_part, column slow" },
+	{ "a part of no row", "UPDATE slow_part SET watched = 77",
+	  "table slow_part, column watched" },
+	{ "a part of nothing", "UPDATE slow_part SET watched = NULL",
+	  "table slow_part, column watched" },
+	{ "a place left out", "UPDATE slow_part SET place = place + 10",
+	  "table slow_part, column place" },
+	{ "parts not the largest first",
+	  "UPDATE slow_part SET own_ns = own_ns + 99999999999999 WHERE place = 1",
+	  "table slow_part, column own_ns" },
+	{ "eleven of the ten longest", "UPDATE slow_frame SET is_worst = 1",
+	  "table slow_frame, column is_worst" },
+	{ "a start beyond 63 bits",
+	  "UPDATE slow_frame SET start_ns = 9223372036854775807 "
+	  "WHERE duration_ns > 0",
+	  "table slow_frame, column duration_ns" },
 };
 
 static void what_was_changed_is_refused_by_table_and_column(void **state)
@@ -204,6 +320,31 @@ static void what_was_changed_is_refused_by_table_and_column(void **state)
 		make_changed(path, changed[i].sql);
 		refused(path, -EBADMSG, changed[i].words);
 	}
+}
+
+static void a_recording_of_version_1_opens_and_has_no_watch(void **state)
+{
+	static const char to_version_1[] =
+		"DROP TABLE watch; DROP TABLE watched; DROP TABLE window; DROP TABLE slow_frame;"
+		"DROP TABLE slow_part; PRAGMA user_version = 1";
+	const char *path = place_file(&place, "x.tare");
+	struct recording r = RECORDING_EMPTY;
+	struct err err = ERR_EMPTY;
+
+	(void)state;
+	make_changed(path, "SELECT 1");
+	ok(store_sqlite.load(path, &r, &err), &err);
+	assert_true(r.node_count > 0 && r.watched_count > 0 && r.window_count > 0);
+	assert_true(r.slow_count > 0 && r.slow_part_count > 0 && r.watch.timed > 0);
+	recording_free(&r);
+	make_changed(path, to_version_1);
+	ok(store_sqlite.load(path, &r, &err), &err);
+	assert_true(r.node_count > 0);
+	assert_int_equal(r.watched_count + r.window_count + r.slow_count + r.slow_part_count, 0);
+	assert_int_equal(r.watch.timed, 0);
+	recording_free(&r);
+	make_changed(path, "PRAGMA user_version = 1");
+	refused(path, -EBADMSG, "tables are not those");
 }
 
 static double load_cpu_s(const char *path, int *out_code)
@@ -330,6 +471,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_recording_is_named),
 		cmocka_unit_test(a_newer_schema_says_which_tare_it_needs),
 		cmocka_unit_test(what_was_changed_is_refused_by_table_and_column),
+		cmocka_unit_test(a_recording_of_version_1_opens_and_has_no_watch),
 		cmocka_unit_test(a_truncated_file_never_loads_as_whole),
 		cmocka_unit_test(flipped_bytes_never_crash_and_never_hang),
 	};
