@@ -147,6 +147,8 @@ int watchlist_seen(struct watchlist *w, uint32_t id, const struct calls_seen *se
 		return -ENOMEM;
 	if (taken.weight_squared < taken.weight)
 		taken.weight_squared = taken.weight; /* read while one of the two was written */
+	if (taken.firsts + taken.others == 0)
+		taken.max_ns = 0; /* of a call that was not counted as timed */
 	status = open_calls(w, watched);
 	if (status == 0)
 		status = add_window(w, watched, taken, histogram);

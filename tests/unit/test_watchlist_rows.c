@@ -297,7 +297,7 @@ static void numbers_that_cannot_be_are_refused_and_nothing_is_counted(void **sta
 	stage_close(&s);
 }
 
-static void a_square_read_too_early_is_no_reason_to_lose_a_window(void **state)
+static void a_reading_between_two_writes_is_no_reason_to_lose_a_window(void **state)
 {
 	struct calls_seen seen = seen_of(100, 12);
 	struct stage s;
@@ -309,6 +309,14 @@ static void a_square_read_too_early_is_no_reason_to_lose_a_window(void **state)
 	turn(&s);
 	stage_save(&s);
 	assert_true(stage_kept(&s, 0, 0)->variance_0 >= 0);
+	/* Nor is the longest of a window in which none was timed. */
+	seen = seen_of(7, 0);
+	seen.firsts = seen.first_ns = 0;
+	assert_int_equal(see(&s, 0, &seen), 0);
+	turn(&s);
+	stage_save(&s);
+	assert_int_equal(stage_kept(&s, 0, 1)->never_timed, 7);
+	assert_int_equal(stage_kept(&s, 0, 1)->max_ns, 0);
 	stage_close(&s);
 }
 
@@ -501,7 +509,7 @@ int main(void)
 		cmocka_unit_test(a_call_longer_than_a_window_is_counted_once_and_its_time_is_known),
 		cmocka_unit_test(calls_across_the_end_of_a_window_are_counted_once),
 		cmocka_unit_test(numbers_that_cannot_be_are_refused_and_nothing_is_counted),
-		cmocka_unit_test(a_square_read_too_early_is_no_reason_to_lose_a_window),
+		cmocka_unit_test(a_reading_between_two_writes_is_no_reason_to_lose_a_window),
 		cmocka_unit_test(rows_never_take_more_bytes_than_their_room),
 		cmocka_unit_test(while_there_is_room_histograms_stay_fine_and_windows_apart),
 		cmocka_unit_test(neighbours_merge_before_histograms_lose_anything),
