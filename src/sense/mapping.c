@@ -153,8 +153,9 @@ static void difference(struct mapping_reader *reader, struct mapping_row *row,
 	row->squares.high = gained(reader, now->squares.high, before->squares.high);
 	row->abandoned = gained(reader, now->abandoned, before->abandoned);
 	row->backwards = gained(reader, now->backwards, before->backwards);
-	/* More were timed than called: a hostile process. */
-	if (row->firsts > row->calls || row->others > row->calls - row->firsts) {
+	/* More were ever timed than called: a hostile process. In one window it may be so: a call that began in an earlier
+	 * one ends in it. */
+	if (now->firsts > now->calls || now->others > now->calls - now->firsts) {
 		reader->torn++;
 		*row = (struct mapping_row){ .calls = row->calls };
 	}
