@@ -1,5 +1,5 @@
-/* probes_costs.c - what a call costs in the way of attaching that is in use: measured once a kind of first instruction, and
- * again when it is asked for. */
+/* probes_costs.c - what a call costs in the way of attaching that is in use: measured for all kinds of first instructions that
+ * occur at once, and again when it is asked for. */
 #include "sense/probes_parts.h"
 #include "sense/watch_calibrate.h"
 
@@ -21,7 +21,7 @@ static void use_floor(struct watch_source *s, enum place_first first, uint64_t f
 					 __ATOMIC_RELAXED);
 }
 
-/* Measures all kinds that the points have at once: loading the programs is what takes time. */
+/* Measures all kinds that occur. Where nothing could be measured the older measurement stays. */
 static int measure(struct watch_source *s)
 {
 	struct watch_costs costs[PLACE_FIRSTS];
@@ -34,14 +34,16 @@ static int measure(struct watch_source *s)
 	for (uint32_t first = 0; first < PLACE_FIRSTS; first++) {
 		struct probes_costs *known = &s->costs[first];
 
-		known->costs = probes_assumed_costs(s, (enum place_first)first);
-		known->costs.measured = costs[first].measured;
-		known->costs.floor_ps = costs[first].floor_ps;
-		known->is_measured = known->is_new = true;
-		if (known->costs.floor_ps != 0)
-			use_floor(s, (enum place_first)first, known->costs.floor_ps);
+		known->is_told = false;
+		if (!wanted[first] || (status < 0 && known->is_measured))
+			continue;
+		known->is_measured = true;
+		known->costs = costs[first];
+		known->costs.cpu_ns = 0;
+		if (costs[first].floor_ps != 0)
+			use_floor(s, first, costs[first].floor_ps);
 	}
-	s->calibrate_ns += costs[0].cpu_ns;
+	s->calibration_ns = costs[0].cpu_ns;
 	return status;
 }
 
@@ -50,11 +52,11 @@ int probes_costs(struct watch_source *s, uint32_t point, bool again, struct watc
 	struct probes_costs *known = &s->costs[s->points[point].place->first];
 	int status = 0;
 
-	if (!known->is_measured || (again && !known->is_new))
+	if (!known->is_measured || (again && known->is_told))
 		status = measure(s);
-	known->is_new = false;
+	known->is_told = true;
 	*out = known->costs;
-	out->cpu_ns = s->calibrate_ns; /* with whatever is asked first */
-	s->calibrate_ns = 0;
+	out->cpu_ns = s->calibration_ns;
+	s->calibration_ns = 0;
 	return status;
 }

@@ -51,7 +51,7 @@ struct probes_point {
 struct probes_costs {
 	struct watch_costs costs;
 	bool is_measured; /* it was tried */
-	bool is_new;	  /* and nobody has asked for it since */
+	bool is_told;	  /* since it was measured last */
 };
 
 struct watch_source {
@@ -73,7 +73,7 @@ struct watch_source {
 	uint32_t link_count, link_room, link_number;
 	uint64_t start_ns, attach_ns, detach_ns, torn;
 	struct probes_costs costs[PLACE_FIRSTS];
-	uint64_t calibrate_ns;	     /* CPU time of measuring them that was not told yet */
+	uint64_t calibration_ns;     /* CPU time of the last one, until it is told */
 	char *switched_off;	     /* NULL: nothing is */
 	struct watch_frame *waiting; /* the slow frame that was taken last */
 	bool has_waiting;

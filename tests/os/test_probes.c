@@ -369,6 +369,28 @@ static void a_peek_tells_calls_and_timed_of_the_running_window(void **state)
 	stage_end(&s);
 }
 
+static void costs_are_measured_once_for_all_kinds_and_again_only_when_asked(void **state)
+{
+	struct watch_costs costs;
+	struct stage s;
+
+	(void)state;
+	stage_start(&s, (const char *const[]){ "count", "1", "1", NULL });
+	stage_open(&s, &(struct stage_wants){ .names = works, .interval = 8 });
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 3; i++) {
+			assert_int_equal(ops->costs(s.source, i, round > 0, &costs), 0);
+			assert_int_equal(costs.cpu_ns > 0, i == 0);
+			assert_true(costs.measured.hook_ps > 0);
+			assert_true(costs.assumed.hook_ps > 0 && costs.assumed.untimed_ps > 0 &&
+				    costs.assumed.extra_ps > 0);
+			assert_int_equal(ops->costs(s.source, i, false, &costs), 0);
+			assert_int_equal(costs.cpu_ns, 0);
+		}
+	}
+	stage_end(&s);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +407,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_spent_budget_doubles_the_interval_inside_the_window),
 		cmocka_unit_test(an_order_is_in_force_at_once),
 		cmocka_unit_test(a_peek_tells_calls_and_timed_of_the_running_window),
+		cmocka_unit_test(costs_are_measured_once_for_all_kinds_and_again_only_when_asked),
 	};
 
 	stage_target(argc, argv);
