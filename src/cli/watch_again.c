@@ -8,7 +8,7 @@
 
 #define INSIDE_SOON_NS (10 * NS_PER_MS)
 #define INSIDE_LATE_NS NS_PER_S
-#define TRY_COSTS_PART 1000u /* looking again takes at most one in so many parts of a CPU */
+#define TRY_PART_OF    4u /* looking again takes at most one in so many parts of the price */
 #define LINE_BYTES     4096u
 
 /* FNV-1a over the lines of code that is mapped from files. 0: they cannot be read. */
@@ -35,6 +35,12 @@ static uint64_t digest_maps(pid_t pid)
 	return digest;
 }
 
+/* How long to wait after a look that took so much. */
+static uint64_t pause_ns(const struct watch_session *s, uint64_t cost_ns)
+{
+	return (uint64_t)((unsigned __int128)cost_ns * TRY_PART_OF * PPM / s->run.opts->price_ppm);
+}
+
 /* Looks for libtare's mapping; the next time is further off the dearer that was. */
 static void try_inside(struct watch_session *s, struct mono now)
 {
@@ -48,7 +54,7 @@ static void try_inside(struct watch_session *s, struct mono now)
 		wait_ns = INSIDE_SOON_NS << s->inside_tries;
 		s->inside_tries++;
 	}
-	cost_ns = (own_cpu_ns() - before_ns) * TRY_COSTS_PART;
+	cost_ns = pause_ns(s, own_cpu_ns() - before_ns);
 	s->inside_next.ns = now.ns + (cost_ns > wait_ns ? cost_ns : wait_ns);
 	if (code == 0)
 		s->inside_tries = 0;
@@ -94,6 +100,6 @@ void watch_places_again(struct watch_session *s, struct mono now, bool has_turne
 				try_inside(s, now);
 			try_places(s);
 		}
-		s->places_next.ns = now.ns + (own_cpu_ns() - before_ns) * TRY_COSTS_PART;
+		s->places_next.ns = now.ns + pause_ns(s, own_cpu_ns() - before_ns);
 	}
 }

@@ -60,6 +60,7 @@ struct watch_sources {
 	uint64_t unasked_ps;   /* charged for points that were not asked for */
 	uint64_t calls, timed; /* of closed windows */
 	uint64_t calibrations;
+	uint64_t torn;	  /* windows of a point whose times could not be */
 	uint32_t refused; /* watched row that was too hot; NO_ID: none */
 	uint64_t allowed_rate;
 };

@@ -1,6 +1,7 @@
 /* watch_turn.c - looks at all points, does what the plan says, and turns windows. */
 #include "cli/watch_part.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -160,6 +161,20 @@ uint64_t watch_sources_wakes_ns(const struct watch_sources *w)
 
 /* ---- windows ---- */
 
+/* Times that cannot be (a hostile process, or a reading between two writes) are dropped and counted; calls stay. */
+static int see_calls_only(struct watch_sources *w, uint32_t id, const struct calls_seen *seen)
+{
+	struct calls_seen calls = { .calls = seen->calls,
+				    .span_ns = seen->span_ns,
+				    .covered_ns = seen->covered_ns,
+				    .interval = seen->interval };
+	struct watchlist_losses losses = { 0 };
+	struct histogram none = HISTOGRAM_EMPTY;
+
+	w->torn++;
+	return watchlist_seen(w->settings.list, id, &calls, &none, &losses);
+}
+
 /* What one point did in the window that has ended. */
 static int see_point(struct watch_sources *w, struct watch_part *part, uint32_t i, uint64_t span_ns,
 		     uint64_t now_ns)
@@ -187,7 +202,8 @@ static int see_point(struct watch_sources *w, struct watch_part *part, uint32_t 
 			pace_charge_ps(&point->costs, seen.calls, seen.firsts + seen.others);
 		return 0;
 	}
-	return watchlist_seen(w->settings.list, point->id, &seen, &w->histogram, &losses);
+	code = watchlist_seen(w->settings.list, point->id, &seen, &w->histogram, &losses);
+	return code == -EINVAL ? see_calls_only(w, point->id, &seen) : code;
 }
 
 /* A refused row is watched no more. In process nothing can be detached: there the label alone tells. */

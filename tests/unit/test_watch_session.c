@@ -36,7 +36,7 @@ struct fake_point {
 struct watch_source {
 	struct fake_point points[MOST];
 	uint32_t count, slow_left;
-	bool has_started, is_closed, is_over, start_fails;
+	bool has_started, is_closed, is_over, start_fails, is_torn;
 };
 
 /* One simulated process with its clock. */
@@ -176,6 +176,8 @@ static int fake_seen(struct watch_source *s, uint32_t i, uint64_t span_ns, struc
 				    .weighted_ns = others * n * CALL_NS,
 				    .max_ns = firsts * CALL_NS,
 				    .interval = p->order.interval };
+	if (s->is_torn)
+		out->weight = 0;
 	return p->ended_timed > 0 ? histogram_add(histogram, 100, p->ended_timed) : 0;
 }
 
@@ -535,6 +537,21 @@ static void a_name_that_was_not_found_and_comes_later_takes_its_row(void **state
 	assert_in_range(t.turned.calls, 1090, 1110);
 }
 
+static void times_that_cannot_be_are_counted_and_the_calls_stay(void **state)
+{
+	SCOPED(end) struct stage t = { 0 };
+
+	(void)state;
+	put(&t.inside, "torn", &scope, 100);
+	begin(&t, true);
+	start(&t, &t.inside);
+	t.inside.is_torn = true;
+	window(&t);
+	assert_in_range(t.turned.calls, 990, 1010);
+	assert_int_equal(t.turned.timed, 0);
+	assert_int_equal(t.sources.torn, 1);
+}
+
 static void slow_frames_name_their_parts_by_row(void **state)
 {
 	SCOPED(end) struct stage t = { .unwanted = "other" };
@@ -609,6 +626,7 @@ int main(void)
 		cmocka_unit_test(a_name_that_comes_later_gets_a_row_and_orders),
 		cmocka_unit_test(a_source_that_comes_back_goes_on_in_its_old_rows),
 		cmocka_unit_test(a_name_that_was_not_found_and_comes_later_takes_its_row),
+		cmocka_unit_test(times_that_cannot_be_are_counted_and_the_calls_stay),
 		cmocka_unit_test(slow_frames_name_their_parts_by_row),
 		cmocka_unit_test(each_mode_is_calibrated_once_again),
 		cmocka_unit_test(what_the_recorder_takes_is_not_given_to_watching),
