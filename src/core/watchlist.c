@@ -205,6 +205,8 @@ int watchlist_add(struct watchlist *w, const struct watched_row *row, uint32_t *
 {
 	struct watched *watched;
 
+	if (row->kind > WATCHED_FRAME || row->offset > INT64_MAX)
+		return -EINVAL;
 	if (w->count == WATCHLIST_MOST || !watchlist_has_room(w, watchlist_watched_bytes(row), 1))
 		return -ENOSPC;
 	watched = watched_make(row, w->count);
@@ -326,6 +328,9 @@ void watchlist_label(const struct watchlist *w, struct watch_row *row)
 	row->charged_ps = w->charged_ps;
 	row->allowed_rate = w->allowed_rate;
 	row->refused = w->refused;
+	row->lost_calls = w->lost_calls;
+	row->lost_slow = w->lost_slow;
+	row->torn = w->torn;
 	row->frames = 0;
 	for (uint32_t i = 0; i < w->count; i++)
 		if (w->rows[i]->row.kind == WATCHED_FRAME)

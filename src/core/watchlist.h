@@ -36,7 +36,7 @@ void watchlist_close(struct watchlist *w);
 
 /* Adds a row, copies its strings (cut at STR_MAX_BYTES), and gives it its id: 0, 1, 2 … A row with `why_not` is only
  * listed; any other is paced from its costs. May be called while it runs. -ENOSPC: there are WATCHLIST_MOST, or it and a
- * window row of each have no room; -ENOMEM. */
+ * window row of each have no room; -EINVAL: no such kind or offset; -ENOMEM. */
 int watchlist_add(struct watchlist *w, const struct watched_row *row, uint32_t *out_id);
 
 /* What was only listed, and never watched, is another row from now on, under the same id: a name that was not found and
@@ -71,7 +71,8 @@ struct watchlist_losses {
 
 /* What a row did in the window that ends, once a window for every row that is watched; then watchlist_turn(). The
  * histogram is only read. More timed than called: the calls began in earlier windows, and come from there. -EINVAL: numbers
- * that cannot be, or too large to add up below 2^63; -ENOMEM. Nothing is counted then. */
+ * that cannot be, or too large to add up below 2^63; -ENOMEM: it may be tried again in this window. What could not be taken
+ * is in watchlist_label(), and nowhere else. */
 int watchlist_seen(struct watchlist *w, uint32_t id, const struct calls_seen *seen,
 		   const struct histogram *histogram, const struct watchlist_losses *losses);
 
@@ -87,11 +88,12 @@ struct watchlist_turned {
 int watchlist_turn(struct watchlist *w, uint64_t window_ns, struct watchlist_turned *out);
 
 /* A slow frame with its parts by id; one under slow_ns is passed over. Of those kept each has an id, its own while it is.
- * -EINVAL: parts that do not add up, are not the largest first, or of no row; -ENOMEM. It is not counted then. */
+ * -EINVAL: parts that do not add up, are not the largest first, or of no row; -ENOMEM. It counts as lost then. */
 int watchlist_slow(struct watchlist *w, const struct frames_frame *frame, uint32_t tid,
 		   uint64_t number);
 
-/* The watchlist's part of the watch row: windows, frames, calls, timed, charged_ps, refused and so on. */
+/* The watchlist's part of the watch row: windows, frames, calls, timed, charged_ps, refused and so on; of torn, lost_calls and
+ * lost_slow what it could not take itself, to which the sources' own is to be added. */
 void watchlist_label(const struct watchlist *w, struct watch_row *row);
 
 /* Appends what changed since watchlist_saved(); strings and histograms are borrowed until the next call that changes it.

@@ -15,6 +15,7 @@ struct watched {
 	struct pace_costs measured;   /* last measured, part by part */
 	struct pace_seen seen;	      /* in this window */
 	uint64_t calls_ever;
+	uint64_t lost;	/* calls of this window that had no memory, unless they are seen again */
 	uint32_t clean; /* window rows before this one are as they were saved */
 	bool is_dirty;	/* its own row is not as it was saved */
 };
@@ -42,7 +43,8 @@ struct watchlist {
 	struct pace_watch *paces; /* owned, as the next two */
 	struct pace_seen *seen;
 	uint32_t *ids;
-	uint64_t calls, timed, charged_ps, allowed_rate;
+	uint64_t calls, timed, charged_ps, losses, allowed_rate; /* of all rows */
+	uint64_t lost_calls, lost_slow, torn;			 /* had no memory; could not be */
 	uint32_t refused;
 	bool is_merged; /* since the last save: all window rows go out again */
 	bool is_behind; /* a row had no memory to merge */

@@ -102,6 +102,15 @@ static int add_window(struct watchlist *w, struct watched *watched, struct calls
 	return 0;
 }
 
+/* Adds a loss to a row, so that those of all rows together stay below 2^63. */
+static void lose(struct watchlist *w, uint64_t *of_row, uint64_t lost)
+{
+	uint64_t before = w->losses;
+
+	w->losses = watchlist_sum(before, lost);
+	*of_row += w->losses - before;
+}
+
 static void count(struct watchlist *w, struct watched *watched, const struct calls_seen *seen,
 		  const struct watchlist_losses *losses)
 {
@@ -116,9 +125,9 @@ static void count(struct watchlist *w, struct watched *watched, const struct cal
 	w->timed = watchlist_sum(w->timed, timed);
 	row->is_sliced |= seen->covered_ns < seen->span_ns;
 	if (losses != NULL) {
-		row->abandoned = watchlist_sum(row->abandoned, losses->abandoned);
-		row->backwards = watchlist_sum(row->backwards, losses->backwards);
-		row->clamped = watchlist_sum(row->clamped, losses->clamped);
+		lose(w, &row->abandoned, losses->abandoned);
+		lose(w, &row->backwards, losses->backwards);
+		lose(w, &row->clamped, losses->clamped);
 	}
 	watched->is_dirty = true;
 }
@@ -130,16 +139,13 @@ static bool is_nothing(const struct calls_seen *seen, const struct watchlist_los
 	       (losses == NULL || (losses->abandoned | losses->backwards | losses->clamped) == 0);
 }
 
-int watchlist_seen(struct watchlist *w, uint32_t id, const struct calls_seen *seen,
-		   const struct histogram *histogram, const struct watchlist_losses *losses)
+static int see(struct watchlist *w, struct watched *watched, const struct calls_seen *seen,
+	       const struct histogram *histogram)
 {
-	struct watched *watched = w->rows[id];
 	struct calls_row sums = w->sums;
 	struct calls_seen taken = *seen;
 	int status;
 
-	if (is_nothing(seen, losses))
-		return 0;
 	if (seen->interval > GAP_MAX_INTERVAL || !add_sums(&sums, seen, histogram))
 		return -EINVAL;
 	watchlist_make_room(w);
@@ -152,21 +158,38 @@ int watchlist_seen(struct watchlist *w, uint32_t id, const struct calls_seen *se
 	status = open_calls(w, watched);
 	if (status == 0)
 		status = add_window(w, watched, taken, histogram);
+	if (status == 0)
+		w->sums = sums;
+	return status;
+}
+
+int watchlist_seen(struct watchlist *w, uint32_t id, const struct calls_seen *seen,
+		   const struct histogram *histogram, const struct watchlist_losses *losses)
+{
+	struct watched *watched = w->rows[id];
+	int status;
+
+	if (is_nothing(seen, losses))
+		return 0;
+	status = see(w, watched, seen, histogram);
+	w->torn += status == -EINVAL;
+	watched->lost = status == -ENOMEM ? seen->calls : 0;
 	if (status < 0)
 		return status;
-	w->sums = sums;
 	count(w, watched, seen, losses);
 	watchlist_make_room(w);
 	return 0;
 }
 
-/* Charges what a row did, and puts its new costs in force. */
-static uint64_t charge(struct watched *watched)
+/* Charges what a row did, all rows together below 2^63, and puts its new costs in force. */
+static uint64_t charge(struct watchlist *w, struct watched *watched)
 {
+	uint64_t before = w->charged_ps;
 	uint64_t charge_ps =
 		pace_charge_ps(&watched->pace.costs, watched->seen.calls, watched->seen.timed);
 
-	watched->row.charged_ps = watchlist_sum(watched->row.charged_ps, charge_ps);
+	w->charged_ps = watchlist_sum(before, charge_ps);
+	watched->row.charged_ps += w->charged_ps - before;
 	watched->pace.costs = watched->next_costs;
 	return charge_ps;
 }
@@ -224,7 +247,7 @@ int watchlist_turn(struct watchlist *w, uint64_t window_ns, struct watchlist_tur
 		return -EINVAL;
 	for (uint32_t i = 0; i < w->count; i++) {
 		struct watched *watched = w->rows[i];
-		uint64_t charge_ps = charge(watched);
+		uint64_t charge_ps = charge(w, watched);
 
 		turned.charged_ps = watchlist_sum(turned.charged_ps, charge_ps);
 		turned.calls = watchlist_sum(turned.calls, watched->seen.calls);
@@ -237,9 +260,11 @@ int watchlist_turn(struct watchlist *w, uint64_t window_ns, struct watchlist_tur
 		w->refused = (uint32_t)turned.judged.loudest;
 		w->allowed_rate = turned.judged.allowed_rate;
 	}
-	for (uint32_t i = 0; i < w->count; i++)
+	for (uint32_t i = 0; i < w->count; i++) {
+		w->lost_calls = watchlist_sum(w->lost_calls, w->rows[i]->lost);
+		w->rows[i]->lost = 0;
 		w->rows[i]->seen = (struct pace_seen){ 0 };
-	w->charged_ps = watchlist_sum(w->charged_ps, turned.charged_ps);
+	}
 	w->windows++;
 	watchlist_make_room(w);
 	*out = turned;
@@ -268,14 +293,16 @@ int watchlist_slow(struct watchlist *w, const struct frames_frame *frame, uint32
 		   uint64_t number)
 {
 	struct frames_frame kept = *frame;
+	int status = -EINVAL;
 
 	if (w->settings.slow_ns == 0 || frame->duration_ns < w->settings.slow_ns)
 		return 0;
-	if (!is_sound(w, frame) || number > INT64_MAX)
-		return -EINVAL;
 	kept.tid = tid;
 	kept.number = number;
-	return frames_add(&w->frames, &kept);
+	if (is_sound(w, frame) && number <= INT64_MAX)
+		status = frames_add(&w->frames, &kept);
+	w->lost_slow += status < 0;
+	return status;
 }
 
 void watchlist_set_price(struct watchlist *w, uint64_t price_ppm)

@@ -149,19 +149,6 @@ static void foreign_bytes_are_checked(void **state)
 	histogram_free(&good);
 }
 
-static void more_steps_than_there_are_take_no_memory(void **state)
-{
-	static uint8_t bytes[40000];
-	struct histogram out = HISTOGRAM_EMPTY;
-
-	(void)state;
-	memset(bytes, 1, sizeof(bytes));
-	bytes[0] = 0;
-	assert_int_equal(steps_decode(bytes, 2 * BUCKET_COUNT + 3, &out), -EBADMSG);
-	assert_int_equal(steps_decode(bytes, sizeof(bytes), &out), -EBADMSG);
-	assert_null(out.steps);
-}
-
 static void any_bytes_are_refused_or_come_back(void **state)
 {
 	uint8_t bytes[64], again[64];
@@ -282,7 +269,6 @@ int main(void)
 		cmocka_unit_test(the_fullest_histogram_fits_its_bytes),
 		cmocka_unit_test(merged_bytes_are_never_more_than_both),
 		cmocka_unit_test(foreign_bytes_are_checked),
-		cmocka_unit_test(more_steps_than_there_are_take_no_memory),
 		cmocka_unit_test(any_bytes_are_refused_or_come_back),
 		cmocka_unit_test(a_coarse_histogram_keeps_all_weight_in_wider_steps),
 		cmocka_unit_test(what_is_added_and_merged_takes_the_coarser_steps),

@@ -1,4 +1,5 @@
-/* test_store_watch.c - a watch in the store: what was saved comes back, and its limit holds whatever comes. */
+/* test_store_watch.c - a watch in the store: what was saved comes back, and its limit holds whatever comes.
+ * Usage: test_store_watch [TIMES]   so many times the windows */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,6 +25,7 @@
 #define KB	  UINT64_C(1024)
 
 static struct place place;
+static uint32_t times = 1;
 
 static void ok(int rc, const struct err *err)
 {
@@ -269,22 +271,26 @@ static void the_limit_holds_with_the_most_rows_and_the_widest_histograms(void **
 {
 	static const struct load loads[] = {
 		/* limit, rows, windows, name, ran in, steps, slow, save every, bits */
-		{ 4096 * KB, 1024, 30, 30, 1, 40, 50, 1, 38 },
-		{ 4096 * KB, 1024, 40, 60, 3, 60, 40, 1, 38 },
-		{ 1024 * KB, 1024, 60, 20, 2, 30, 20, 1, 38 },
-		{ 1024 * KB, 40, 400, 40, 1, 6, 5, 6, 38 },
-		{ 1024 * KB, 12, 60, 4096, 1, 1504, 20, 1, 38 },
-		{ 4096 * KB, 200, 60, 2040, 2, 100, 0, 2, 38 },
+		{ 4096 * KB, 1024, 6, 30, 1, 40, 250, 1, 38 },
+		{ 4096 * KB, 1024, 9, 60, 3, 60, 40, 1, 38 },
+		{ 1024 * KB, 1024, 12, 20, 2, 30, 50, 2, 38 },
+		{ 1024 * KB, 40, 80, 40, 1, 6, 5, 6, 38 },
+		{ 1024 * KB, 12, 10, 4096, 1, 1504, 40, 2, 38 },
+		{ 4096 * KB, 200, 12, 2040, 2, 100, 0, 2, 38 },
 	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(loads); i++)
-		run_load(&loads[i]);
+	for (size_t i = 0; i < ARRAY_LEN(loads); i++) {
+		struct load load = loads[i];
+
+		load.windows *= times;
+		run_load(&load);
+	}
 }
 
 static void a_month_of_windows_merges_and_loses_no_call(void **state)
 {
-	static const struct load month = { 1024 * KB, 12, 259200, 20, 40, 3, 0, 5000, 36 };
+	static const struct load month = { 1024 * KB, 12, 259200, 20, 100, 3, 0, 9000, 36 };
 
 	(void)state;
 	run_load(&month);
@@ -307,7 +313,7 @@ static void a_watch_needs_a_megabyte(void **state)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_watch_needs_a_megabyte),
@@ -316,6 +322,8 @@ int main(void)
 	};
 	int failed;
 
+	if (argc > 1)
+		times = (uint32_t)strtoul(argv[1], NULL, 10);
 	if (!place_make(&place))
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);

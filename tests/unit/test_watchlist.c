@@ -362,6 +362,7 @@ static void too_hot_without_slices_is_refused_with_the_rate_that_the_price_allow
 	(void)state;
 	settings.may_slice = false;
 	stage_open_with(&s, 3, &settings);
+	assert_int_equal(watchlist_set_why_not(s.w, 1, (struct str)STR_LITERAL("gone")), 0);
 	watchlist_set_costs(s.w, 2, &(struct pace_costs){ 1000000, 400000, 0 },
 			    &(struct pace_costs){ 0 }, 0);
 	(void)turn_of(&s, 2, &hot);
@@ -410,6 +411,38 @@ static void what_is_not_watched_is_listed_and_has_no_share(void **state)
 	stage_close(&s);
 }
 
+static void charges_and_losses_of_all_rows_together_stay_below_63_bits(void **state)
+{
+	struct calls_seen hostile = { .calls = INT64_MAX / 4,
+				      .span_ns = WINDOW_NS,
+				      .covered_ns = WINDOW_NS };
+	const struct watchlist_losses losses = { INT64_MAX, UINT64_MAX, 3 };
+	struct histogram empty = HISTOGRAM_EMPTY;
+	struct watch_row label = { 0 };
+	uint64_t charged_ps = 0, lost = 0;
+	struct stage s;
+
+	(void)state;
+	stage_open(&s, 3, TENTH);
+	for (uint32_t id = 0; id < 3; id++) {
+		watchlist_set_costs(s.w, id, &(struct pace_costs){ 1000000, 1, 1 },
+				    &(struct pace_costs){ 0 }, 0);
+		assert_int_equal(watchlist_seen(s.w, id, &hostile, &empty, &losses), 0);
+	}
+	assert_int_equal(watchlist_turn(s.w, WINDOW_NS, &s.turned), 0);
+	for (uint32_t id = 0; id < 3; id++) {
+		const struct watched_row *row = watchlist_row(s.w, id);
+
+		charged_ps += row->charged_ps;
+		lost += row->abandoned + row->backwards + row->clamped;
+	}
+	watchlist_label(s.w, &label);
+	assert_int_equal(charged_ps, INT64_MAX);
+	assert_int_equal(label.charged_ps, INT64_MAX);
+	assert_int_equal(lost, INT64_MAX);
+	stage_close(&s);
+}
+
 static void settings_that_cannot_be_are_refused(void **state)
 {
 	struct watchlist_settings good = stage_settings(TENTH), bad[4];
@@ -454,6 +487,7 @@ int main(void)
 		cmocka_unit_test(
 			too_hot_without_slices_is_refused_with_the_rate_that_the_price_allows),
 		cmocka_unit_test(what_is_not_watched_is_listed_and_has_no_share),
+		cmocka_unit_test(charges_and_losses_of_all_rows_together_stay_below_63_bits),
 		cmocka_unit_test(settings_that_cannot_be_are_refused),
 	};
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "core/scoped.h"
+#include "core/steps.h"
 #include "core/units.h"
 #include "core/watchlist.h"
 
@@ -194,6 +195,7 @@ static void whatever_fails_is_made_good_by_the_next_try(void **state)
 		watchlist_label(w, &label);
 		assert_int_equal(label.calls, ROWS * WINDOWS * CALLS);
 		assert_int_equal(label.slow, WINDOWS);
+		assert_int_equal(label.lost_calls, 0); /* all were seen in time */
 		assert_true(label.windows_in_row > 1);
 		watchlist_close(w);
 	}
@@ -213,7 +215,8 @@ static void rows_that_could_not_merge_are_not_saved_beside_merged_ones(void **st
 		struct histogram times = HISTOGRAM_EMPTY;
 		struct watchlist_turned turned;
 		struct watchlist *w = NULL;
-		uint64_t seen = 0;
+		uint64_t seen = 0, lost = 0;
+		struct watch_row label = { 0 };
 		int status;
 
 		assert_int_equal(watchlist_open(&tight, &w, NULL), 0);
@@ -229,8 +232,12 @@ static void rows_that_could_not_merge_are_not_saved_beside_merged_ones(void **st
 		/* There is no memory any more, however long it goes on. */
 		fails_from = allocations + n;
 		for (uint32_t window = 6; window < 400; window++) {
-			for (uint32_t id = 0; id < ROWS; id++)
-				seen += see(w, id, &times) == 0;
+			for (uint32_t id = 0; id < ROWS; id++) {
+				bool is_seen = see(w, id, &times) == 0;
+
+				seen += is_seen;
+				lost += !is_seen;
+			}
 			assert_int_equal(watchlist_turn(w, WINDOW_NS, &turned), 0);
 		}
 		fails_from = -1;
@@ -248,6 +255,8 @@ static void rows_that_could_not_merge_are_not_saved_beside_merged_ones(void **st
 			for (size_t at = 0; at < ARRAY_LEN(kept.calls[id]); at++)
 				seen -= kept.calls[id][at] / CALLS;
 		assert_int_equal(seen + 6 * ROWS, 0);
+		watchlist_label(w, &label);
+		assert_int_equal(label.lost_calls, lost * CALLS);
 		histogram_free(&times);
 		changes_free(&changes);
 		watchlist_close(w);
@@ -256,10 +265,32 @@ static void rows_that_could_not_merge_are_not_saved_beside_merged_ones(void **st
 	assert_true(refused > 0);
 }
 
+static void bytes_with_more_steps_than_there_are_take_no_memory(void **state)
+{
+	static uint8_t bytes[40000];
+	struct histogram out = HISTOGRAM_EMPTY;
+	long before = allocations;
+
+	(void)state;
+	memset(bytes, 1, sizeof(bytes));
+	bytes[0] = 0;
+	assert_int_equal(steps_decode(bytes, 2 * BUCKET_COUNT + 3, &out), -EBADMSG);
+	assert_int_equal(steps_decode(bytes, sizeof(bytes), &out), -EBADMSG);
+	assert_int_equal(allocations, before);
+	fails_at = allocations;
+	assert_int_equal(steps_decode(bytes, 5, &out), -ENOMEM);
+	fails_at = -1;
+	assert_null(out.steps);
+	assert_int_equal(steps_decode(bytes, 5, &out), 0);
+	assert_int_equal(out.count, 2);
+	histogram_free(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whatever_fails_is_made_good_by_the_next_try),
+		cmocka_unit_test(bytes_with_more_steps_than_there_are_take_no_memory),
 		cmocka_unit_test(rows_that_could_not_merge_are_not_saved_beside_merged_ones),
 	};
 

@@ -294,6 +294,8 @@ static void numbers_that_cannot_be_are_refused_and_nothing_is_counted(void **sta
 	assert_int_equal(s.kept_count, 1);
 	watchlist_label(s.w, &label);
 	assert_int_equal(label.calls, 1);
+	assert_int_equal(label.torn, ARRAY_LEN(cases));
+	assert_int_equal(label.lost_calls, 0);
 	stage_close(&s);
 }
 
@@ -417,6 +419,8 @@ static void while_there_is_room_histograms_stay_fine_and_windows_apart(void **st
 static void neighbours_merge_before_histograms_lose_anything(void **state)
 {
 	struct watchlist_settings settings = stage_settings(PRICE);
+	struct watched_row late = stage_row("late");
+	uint32_t id;
 	struct watch_row label = { 0 };
 	struct rng rng;
 	struct stage s;
@@ -432,6 +436,12 @@ static void neighbours_merge_before_histograms_lose_anything(void **state)
 	assert_true(label.windows_in_row > 1);
 	assert_true(s.kept_count / 12 >= 9);
 	assert_int_equal(s.kept[0].histogram.coarse, 0);
+	/* A row that comes now has rows as long as the others'. */
+	assert_int_equal(watchlist_add(s.w, &late, &id), 0);
+	turn_of(&s, id, 10);
+	stage_save(&s);
+	watchlist_label(s.w, &label);
+	assert_non_null(stage_kept(&s, id, (uint32_t)(64 / label.windows_in_row)));
 	stage_close(&s);
 }
 
@@ -461,6 +471,12 @@ static void a_row_that_has_no_room_is_refused(void **state)
 
 	settings.room_bytes = UINT64_C(1) << 30;
 	stage_open_with(&s, 0, &settings);
+	row = stage_row("f");
+	row.kind = 4;
+	assert_int_equal(watchlist_add(s.w, &row, &id), -EINVAL);
+	row = stage_row("f");
+	row.offset = UINT64_C(1) << 63;
+	assert_int_equal(watchlist_add(s.w, &row, &id), -EINVAL);
 	row = stage_row("f");
 	for (uint32_t i = 0; i < WATCHLIST_MOST; i++)
 		assert_int_equal(watchlist_add(s.w, &row, &id), 0);

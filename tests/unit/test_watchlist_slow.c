@@ -190,8 +190,8 @@ static void frames_that_cannot_be_are_refused_and_not_counted(void **state)
 		bad[i] = frame_of(7, 60 * MS);
 	bad[0].other_ns++;		 /* more than the frame */
 	bad[1].parts[0].ns = UINT64_MAX; /* beyond 64 bits together */
-	bad[2].parts[1].ns = 31 * MS;	 /* not the largest first */
-	bad[2].other_ns -= 16 * MS;
+	bad[2].parts[0].ns = 10 * MS;	 /* not the largest first */
+	bad[2].parts[1].ns = 35 * MS;
 	bad[3].parts[1].function = 10; /* there are ten */
 	bad[4].part_count = FRAMES_MOST_PARTS + 1;
 	bad[5].duration_ns = UINT64_MAX;
@@ -203,6 +203,7 @@ static void frames_that_cannot_be_are_refused_and_not_counted(void **state)
 	assert_int_equal(watchlist_slow(s.w, &bad[0], 41, UINT64_MAX), -EINVAL);
 	watchlist_label(s.w, &label);
 	assert_int_equal(label.slow, 0);
+	assert_int_equal(label.lost_slow, ARRAY_LEN(bad) + 1);
 	assert_int_equal(watchlist_slow(s.w, &bad[0], 41, 7), 0);
 	stage_close(&s);
 }
