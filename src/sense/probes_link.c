@@ -70,21 +70,27 @@ static uint64_t cookie_of(const struct watch_source *s, uint32_t point, uint32_t
 	return (uint64_t)number << 32 | point | (s->points[point].is_counted ? WATCH_COUNTED : 0);
 }
 
-/* Fills offsets and cookies, those that are only counted last; how many are not. */
+/* What is not timed gets no return probe; a frame ends at the next entry. */
+static bool has_return(const struct probes_point *point)
+{
+	return !point->is_counted && !point->is_frame;
+}
+
+/* Fills offsets and cookies, those that have no return probe last; how many have. */
 static uint32_t list_spots(const struct watch_source *s, const uint32_t *points, uint32_t count,
 			   uint32_t number, uint64_t *offsets)
 {
 	uint64_t *cookies = offsets + count;
 	uint32_t timed = 0, at = 0;
 
-	for (int is_counted = 0; is_counted < 2; is_counted++) {
+	for (int is_last = 0; is_last < 2; is_last++) {
 		for (uint32_t i = 0; i < count; i++) {
-			if (s->points[points[i]].is_counted != (is_counted == 1))
+			if (has_return(&s->points[points[i]]) != (is_last == 0))
 				continue;
 			offsets[at] = s->points[points[i]].place->offset;
 			cookies[at++] = cookie_of(s, points[i], number);
 		}
-		timed = is_counted == 0 ? at : timed;
+		timed = is_last == 0 ? at : timed;
 	}
 	return timed;
 }
@@ -131,7 +137,7 @@ static int open_single(const struct watch_source *s, uint32_t point, struct prob
 	LIBBPF_OPTS(bpf_uprobe_opts, entry, .bpf_cookie = cookie);
 	LIBBPF_OPTS(bpf_uprobe_opts, leave, .bpf_cookie = cookie, .retprobe = true);
 
-	if (!s->points[point].is_counted) {
+	if (has_return(&s->points[point])) {
 		link->leave = bpf_program__attach_uprobe_opts(probes_program(s, true), -1,
 							      place->path, place->offset, &leave);
 		if (link->leave == NULL)
