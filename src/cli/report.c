@@ -134,6 +134,11 @@ static unsigned columns_of(FILE *out)
 	return size.ws_col < 70 ? 70 : size.ws_col;
 }
 
+bool report_has_parts(const struct report_opts *opts)
+{
+	return opts->only_findings || opts->only_label || opts->only_slow || opts->function != NULL;
+}
+
 struct screen report_screen(const struct app *app)
 {
 	const char *term = getenv("TERM");

@@ -35,6 +35,9 @@ extern const struct report_kind report_record, report_watch;
 
 /* ---- report.c: what all kinds have in common ---- */
 
+/* Are only parts of it asked for? */
+bool report_has_parts(const struct report_opts *opts);
+
 /* Where words of a report go: as wide as the terminal, 80 without one. */
 struct screen report_screen(const struct app *app);
 

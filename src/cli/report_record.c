@@ -31,12 +31,12 @@ static void print_report(struct screen *s, const struct report *r, bool shows_al
 
 static void print_words(struct screen *s, const struct report *r, const struct report_opts *opts)
 {
+	if (!report_has_parts(opts))
+		print_report(s, r, opts->shows_all);
 	if (opts->only_findings)
 		report_findings(s, r->findings);
-	else if (opts->only_label)
+	if (opts->only_label)
 		label_whole(s, r);
-	else
-		print_report(s, r, opts->shows_all);
 }
 
 static int refuse(const char *what, struct err *err)

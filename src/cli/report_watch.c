@@ -41,20 +41,23 @@ static int print_slow(struct screen *s, const struct report *r, struct err *err)
 	return 0;
 }
 
+/* The parts that were asked for, one after another; without any, all of it. */
 static int print_words(struct screen *s, const struct report *r, const struct report_opts *opts,
 		       struct err *err)
 {
+	int code = 0;
+
+	if (!report_has_parts(opts))
+		print_report(s, r, opts->shows_all);
 	if (opts->only_findings)
 		report_findings(s, r->findings);
-	else if (opts->only_label)
+	if (opts->only_label)
 		watch_label(s, r);
-	else if (opts->only_slow)
-		return print_slow(s, r, err);
-	else if (opts->function != NULL)
-		return watch_over_time(s, r, opts->function, err);
-	else
-		print_report(s, r, opts->shows_all);
-	return 0;
+	if (opts->only_slow)
+		code = print_slow(s, r, err);
+	if (code == 0 && opts->function != NULL)
+		code = watch_over_time(s, r, opts->function, err);
+	return code;
 }
 
 static int show(struct app *app, const struct recording *recording, const char *path,

@@ -71,6 +71,9 @@ extern const size_t watch_column_count;
  * when there is nothing. */
 void watch_put_notes(struct text *t, const struct report *r, const struct watched_answer *row);
 
+/* Appends calls that were estimated, in three digits: "377,000", "720 million". */
+void watch_put_about(struct text *t, double count);
+
 /* Prints all numbers of a row under it. */
 void watch_details(struct screen *s, const struct report *r, const struct watched_answer *row);
 

@@ -30,7 +30,16 @@ void watch_put_percentile(struct text *t, const struct percentile *p, bool is_be
 }
 
 #define LEAST_SHARE  0.00005 /* less is "under" something already */
+#define MOST_CALLS   1e18    /* an estimate is no surer */
 #define LEAST_SLOWED 0.001   /* share of the time that a probe takes: less is not worth a word */
+
+void watch_put_about(struct text *t, double count)
+{
+	if (count < 999500)
+		measured_put_number(t, count < 99.5 ? ceil(count) : count);
+	else
+		measured_put_many(t, (uint64_t)fmin(count, MOST_CALLS));
+}
 
 /* Facts of one line are parted by a dot. */
 static void part(struct text *t)
@@ -69,6 +78,11 @@ static void put_notes_of_calls(struct text *t, const struct watched_answer *row)
 		text_put(t, "in slices, ");
 		measured_put_share(t, row->covered, 0, true);
 		text_put(t, " covered");
+		if (row->count.has_error && row->count.error > 0) {
+			text_put(t, ", ±" TEXT_NBSP);
+			watch_put_about(t, row->count.error);
+			text_put(t, " calls");
+		}
 	}
 	if (row->is_at_least) {
 		part(t);

@@ -10,8 +10,8 @@
 /* Where columns of the table end at 80; all but names move with the width. */
 enum { CALLS_END = 33, ONE_IN_END = 42, P50_AT = 43, P50_END = 51, BOTH_END = 60, P99_END = 63 };
 enum { SHARE_NUMBER_END = 72, SHARE_END = 78, TABLE_COLUMNS = 80 };
-#define LEAST_SHARE   0.00005		    /* less is "under" something already */
-#define LARGEST_EXACT UINT64_C(99999999999) /* calls; more are told in three digits */
+#define LEAST_SHARE   0.00005	    /* less is "under" something already */
+#define LARGEST_EXACT 99999999999.0 /* calls; more are told in three digits */
 
 enum { MOST_COLUMNS = 7, OVER_COLUMNS = 6, NAMES_MOST = 60, LEAST_NAME = 8 };
 
@@ -109,12 +109,10 @@ static void print_header(const struct table_at *t)
 
 static void put_count(struct text *t, const struct watched_answer *row)
 {
-	uint64_t count = row->count.value < 1e18 ? (uint64_t)row->count.value : UINT64_MAX;
-
-	if (row->count.error > 0 || !row->count.has_error || count > LARGEST_EXACT)
-		measured_put_many(t, count);
+	if (row->covered < 1 || row->count.value > LARGEST_EXACT)
+		watch_put_about(t, row->count.value);
 	else
-		text_put_exact(t, count);
+		text_put_exact(t, (uint64_t)row->count.value);
 }
 
 /* Columns by which the table must grow for this name to stand in it whole. */

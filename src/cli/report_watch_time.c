@@ -10,8 +10,6 @@
 #include "core/watch_words.h"
 #include "core/watchlist.h"
 
-#define MOST_CALLS 1e18 /* an estimate is no surer */
-
 enum { MOST_COLUMNS = 7, ERROR_COLUMNS = 5, DATE_COLUMNS = 6 };
 
 /* Where columns of the windows' table end; what has an error takes two, and `end` is behind it. */
@@ -163,7 +161,7 @@ static void put_calls(const struct table_at *t, const struct window *w)
 		put_count(t, w->row.calls + w->row.never_timed, t->at.calls);
 		return;
 	}
-	measured_put_many(&calls, (uint64_t)fmin(w->calls.calls, MOST_CALLS));
+	watch_put_about(&calls, w->calls.calls + (double)w->row.never_timed);
 	screen_put_right(t->s, text_chars(&calls), t->at.calls);
 	t->s->has_failed |= calls.has_failed;
 }

@@ -79,6 +79,11 @@ for arguments in --all --slow --label --findings '--function nds::'; do
 	check "hostile names in ASCII: $arguments" plain
 done
 
+report --findings --function Tiny colony.tare
+check 'a part that is not there: exit 2' status_is 2
+report --findings --label --function raid colony.tare
+check 'several parts stand one after another' sh -c 'grep -q "^1  " out && grep -q "^label " out && grep -q "^raid " out'
+
 report --function Script world.tare
 check 'a part of several names is refused' status_is 2
 check 'and told how many have it' err_has '2 have it in their names'

@@ -168,6 +168,32 @@ static void slices_slowed_calls_and_few_calls_are_said_under_the_row(void **stat
 	assert_has(&d, "\n  coarse, 16 timed\n");
 }
 
+static void calls_of_slices_have_three_digits_and_their_error(void **state)
+{
+	static const struct build_calls part = { .calls = 8123,
+						 .ns = 40000,
+						 .spread_ns = 9000,
+						 .interval = 8,
+						 .covered_ns = 5 * NS_PER_S };
+	static const struct build_calls more = { .calls = 9123,
+						 .ns = 40000,
+						 .spread_ns = 9000,
+						 .interval = 8,
+						 .covered_ns = 5 * NS_PER_S };
+	SCOPED(desk_free) struct desk d = DESK_EMPTY;
+
+	(void)state;
+	build_watch_begin(&d.b);
+	build_watched(&d.b, "f");
+	for (uint32_t at = 0; at < 40; at++)
+		build_calls(&d.b, 0, at, at % 2 > 0 ? &part : &more);
+	desk_open(&d);
+	watch_table(&d.screen, &d.report, false);
+	assert_has(&d, "                         690,000        8");
+	assert_has(&d, "% covered, ±" NBSP);
+	assert_lacks(&d, "689,");
+}
+
 static void a_place_that_cannot_be_told_is_marked(void **state)
 {
 	static const struct build_calls caller = { .calls = 800,
@@ -339,6 +365,7 @@ int main(void)
 		cmocka_unit_test(what_did_not_run_is_a_measured_0),
 		cmocka_unit_test(below_the_floor_there_is_a_bound_and_never_a_number),
 		cmocka_unit_test(slices_slowed_calls_and_few_calls_are_said_under_the_row),
+		cmocka_unit_test(calls_of_slices_have_three_digits_and_their_error),
 		cmocka_unit_test(a_place_that_cannot_be_told_is_marked),
 		cmocka_unit_test(the_interval_is_a_span_when_it_changed),
 		cmocka_unit_test(a_wide_terminal_makes_names_whole_and_then_adds_numbers),
