@@ -153,8 +153,6 @@ static __noinline int mark_frame(struct hit *hit)
 		end_frame(hit, thread, frame, now_ns);
 	for (uint32_t i = 0; i < point_count && i < WATCH_POINTS; i++)
 		frame->own_ns[i] = 0;
-	for (uint32_t i = 0; i < WATCH_DEPTH && i < thread->depth; i++)
-		open_at(thread, i)->frame_nested_ns = 0;
 	thread->frame_start_ns = now_ns;
 	thread->frame_probe_ps = thread->probe_ps;
 	return 0;

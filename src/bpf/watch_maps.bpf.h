@@ -9,12 +9,20 @@
 #include <linux/bpf.h>
 #include <stdbool.h>
 
+#ifdef __bpf__
 typedef __u64 uint64_t;
 typedef __s64 int64_t;
 typedef __u32 uint32_t;
 typedef __u16 uint16_t;
 typedef __u8 uint8_t;
 #define UINT32_C(number) number##u
+#define SETTING		 const volatile
+/* The compiler knows that the depth is below WATCH_DEPTH and would drop the mask; the verifier needs it. */
+#define WITHIN_DEPTH(depth) asm volatile("%0 &= 63" : "+r"(depth))
+#else /* tests run the programs as they are, and change settings */
+#define SETTING
+#define WITHIN_DEPTH(depth) ((depth) %= WATCH_DEPTH)
+#endif
 
 #include "bpf/watch.h"
 #include "core/bucket.h"
@@ -43,12 +51,12 @@ struct vm_area_struct {
 } __attribute__((preserve_access_index));
 
 /* Fixed when the program is loaded, so that branches which are not taken cost nothing. */
-const volatile uint32_t point_count = 1;
-const volatile uint32_t frame_point = WATCH_NO_POINT;
-const volatile bool is_empty; /* the programs return at once: what the hook alone costs */
-const volatile bool is_session;
-const volatile uint32_t only_tgid;		/* where the link cannot filter; 0: it does */
-const volatile uint64_t pid_ns_dev, pid_ns_ino; /* in which only_tgid is meant; 0: the first */
+SETTING uint32_t point_count = 1;
+SETTING uint32_t frame_point = WATCH_NO_POINT;
+SETTING bool is_empty; /* the programs return at once: what the hook alone costs */
+SETTING bool is_session;
+SETTING uint32_t only_tgid;		 /* where the link cannot filter; 0: it does */
+SETTING uint64_t pid_ns_dev, pid_ns_ino; /* in which only_tgid is meant; 0: the first */
 
 struct watch_control control;
 
@@ -143,8 +151,7 @@ static __always_inline struct watch_counter *counter_of(uint32_t at)
 /* The thread's open call number `depth`. */
 static __always_inline struct open_call *open_at(struct thread *thread, uint32_t depth)
 {
-	/* The compiler knows that it is below WATCH_DEPTH and would drop the mask; the verifier needs it. */
-	asm volatile("%0 &= 63" : "+r"(depth));
+	WITHIN_DEPTH(depth);
 	return &thread->open[depth];
 }
 
