@@ -58,7 +58,7 @@ struct mapping_host {
 	uint64_t expired_ns;  /* when it last did, by the clock of orders.tick_scale */
 	uint32_t
 		has_ticks; /* it may read the CPU's counter; 0: it uses clock_gettime() whatever the scale */
-	uint32_t spare;
+	uint32_t forks; /* by the C library's fork(): the other process has a mapping of its own */
 	uint64_t spare_word;
 };
 

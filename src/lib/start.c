@@ -76,6 +76,15 @@ static void after_fork(void)
 	errno = saved;
 }
 
+/* The same in the parent. */
+static void count_fork(void)
+{
+	struct mapping_shared *shared = tare_in_shared;
+
+	if (shared != NULL && tare_in_is_own())
+		__atomic_fetch_add(&shared->host.forks, 1, __ATOMIC_RELAXED);
+}
+
 /* Whether a file may grow so far: past the limit the kernel would end the process by a signal. */
 static bool may_be_so_large(void)
 {
@@ -196,7 +205,7 @@ bool tare_in_is_at_work(void)
 /* At load, before the program may have locked itself in (seccomp, chroot, limits). */
 __attribute__((constructor)) static void begin(void)
 {
-	if (pthread_atfork(NULL, NULL, after_fork) == 0 && tare_in_watch_thread_ends())
+	if (pthread_atfork(NULL, count_fork, after_fork) == 0 && tare_in_watch_thread_ends())
 		start();
 }
 

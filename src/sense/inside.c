@@ -279,7 +279,8 @@ static void inside_facts(struct watch_source *s, struct watch_source_facts *out)
 		.hook_why = "",
 		.clock = mapping_reader_has_ticks(s->reader) ? "rdtsc, trusted by the kernel"
 							     : "clock_gettime",
-		.scope = "forked processes are not watched",
+		.scope = mapping_reader_has_forked(s->reader) ? "forked processes are not watched"
+							      : "",
 		.lost_names = loss.names,
 		.lost_places = loss.places,
 		.lost_calls = loss.calls,

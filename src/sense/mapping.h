@@ -80,6 +80,9 @@ void mapping_reader_peek(const struct mapping_reader *reader, uint32_t id, uint6
  * Reads /proc/PID/maps. */
 bool mapping_reader_is_there(const struct mapping_reader *reader);
 
+/* Whether it has forked: what the other processes do is not seen here. */
+bool mapping_reader_has_forked(const struct mapping_reader *reader);
+
 /* How long the ended window was counted when mapping_reader_turn() returned 0; else UINT64_MAX. */
 uint64_t mapping_reader_covered_ns(const struct mapping_reader *reader);
 

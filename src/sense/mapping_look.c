@@ -44,6 +44,11 @@ bool mapping_reader_has_ticks(const struct mapping_reader *reader)
 	return reader->tick_scale != 0 && MAPPING_READ(reader->shared->host.has_ticks) != 0;
 }
 
+bool mapping_reader_has_forked(const struct mapping_reader *reader)
+{
+	return MAPPING_READ(reader->shared->host.forks) != 0;
+}
+
 uint64_t mapping_reader_now_ns(const struct mapping_reader *reader)
 {
 	struct timespec now;

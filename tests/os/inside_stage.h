@@ -60,6 +60,23 @@ static inline struct stage_program stage_program_start(char *const *argv)
 	return program;
 }
 
+/* Tells targets/inside.c one line, and waits until it is done. */
+static inline void stage_tell(const struct stage_program *program, const char *line)
+{
+	char answer[3];
+	size_t have = 0;
+
+	assert_int_equal(write(program->in, line, strlen(line)), strlen(line));
+	assert_int_equal(write(program->in, "\n", 1), 1);
+	while (have < 3) {
+		ssize_t bytes = read(program->out, answer + have, 3 - have);
+
+		assert_true(bytes > 0);
+		have += (size_t)bytes;
+	}
+	assert_memory_equal(answer, "ok\n", 3);
+}
+
 /* Waits for its end; returns its status. */
 static inline int stage_program_end(struct stage_program *program)
 {

@@ -19,21 +19,9 @@ static char *target, *colony;
 static struct stage_program program = { 0, -1, -1 };
 static struct watch_source *source;
 
-/* Tells the program one line, and waits until it is done. */
 static void tell(const char *line)
 {
-	char answer[3];
-	size_t have = 0;
-
-	assert_int_equal(write(program.in, line, strlen(line)), strlen(line));
-	assert_int_equal(write(program.in, "\n", 1), 1);
-	while (have < 3) {
-		ssize_t bytes = read(program.out, answer + have, 3 - have);
-
-		assert_true(bytes > 0);
-		have += (size_t)bytes;
-	}
-	assert_memory_equal(answer, "ok\n", 3);
+	stage_tell(&program, line);
 }
 
 /* The program with a time of its own, watched with interval 8. */
@@ -334,6 +322,17 @@ static void a_program_that_runs_another_is_over_and_can_be_attached_to_anew(void
 	assert_false(facts().is_over);
 }
 
+static void a_program_that_has_forked_is_said_to_be_a_part(void **state)
+{
+	(void)state;
+	tell("w a 1 0 0 0");
+	assert_string_equal(facts().scope, "");
+	tell("k");
+	assert_string_equal(facts().scope, "forked processes are not watched");
+	assert_int_equal(stage_point(source, "k"), UINT32_MAX);
+	assert_int_equal(turn_and_see("a").calls, 1);
+}
+
 static void what_libtare_counts_cannot_be_detached_for_a_while(void **state)
 {
 	struct err err = ERR_EMPTY;
@@ -409,6 +408,7 @@ int main(int argc, char **argv)
 		MADE(calls_that_never_end_are_counted_and_not_timed),
 		MADE(a_program_that_ends_is_over_and_its_last_calls_are_there),
 		MADE(a_program_that_runs_another_is_over_and_can_be_attached_to_anew),
+		MADE(a_program_that_has_forked_is_said_to_be_a_part),
 		MADE(what_libtare_counts_cannot_be_detached_for_a_while),
 		cmocka_unit_test_teardown(
 			the_clock_is_what_the_kernel_trusts_unless_it_is_switched_off, end),

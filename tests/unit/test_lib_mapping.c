@@ -129,6 +129,55 @@ static void a_call_that_ends_in_a_later_window_is_timed_there(void **state)
 	assert_int_equal(mapping_reader_loss(reader).torn, 0);
 }
 
+static void an_order_changes_the_windows_word_and_not_its_number(void **state)
+{
+	uint64_t word;
+
+	(void)state;
+	mapping_reader_start(reader, 8, 50, 0);
+	assert_int_equal(shared->orders.budget, 50);
+	word = shared->orders.window;
+	mapping_reader_set(reader, 0, 8, 7);
+	assert_int_equal(shared->orders.window, word + 1);
+	mapping_reader_set(reader, 0, 8, 9); /* a budget is read when it is needed */
+	assert_int_equal(shared->orders.window, word + 1);
+	assert_int_equal(shared->controls[0].budget, 9);
+	for (uint32_t i = 0; i < 2u << MAPPING_ORDER_BITS; i++)
+		mapping_reader_set(reader, 0, 8 + i % 2, 9);
+	assert_int_equal(mapping_window_number(shared->orders.window), mapping_window_number(word));
+	assert_int_equal(mapping_reader_turn(reader), 1);
+	assert_int_equal(mapping_window_number(shared->orders.window), 2);
+	shared->orders.window = 0; /* switched off: an order does not switch on */
+	mapping_reader_set(reader, 0, 100, 9);
+	assert_int_equal(shared->orders.window, 0);
+}
+
+static void a_look_does_not_end_the_window(void **state)
+{
+	uint64_t calls, timed;
+
+	(void)state;
+	mapping_reader_start(reader, 8, 0, 0);
+	shared->slots[0].paces[0].calls = 5;
+	shared->slots[1].paces[0].calls = 2;
+	shared->slots[1].entries[0].firsts = 1;
+	shared->slots[1].entries[0].others = 1;
+	for (int i = 0; i < 2; i++) {
+		mapping_reader_peek(reader, 0, &calls, &timed);
+		assert_int_equal(calls, 7);
+		assert_int_equal(timed, 2);
+	}
+	mapping_reader_turn(reader);
+	assert_int_equal(mapping_reader_row(reader, 0)->calls, 7);
+	shared->slots[0].paces[0].calls = 0; /* a counter that went back */
+	shared->slots[1].entries[0].others = 90;
+	mapping_reader_peek(reader, 0, &calls, &timed);
+	assert_int_equal(calls, 0);
+	assert_int_equal(timed, 0);
+	mapping_reader_peek(reader, 2, &calls, &timed);
+	assert_int_equal(calls + timed, 0);
+}
+
 static void names_are_cut_and_their_kinds_are_known_ones(void **state)
 {
 	char text[MAPPING_NAME_BYTES];
@@ -237,7 +286,13 @@ static void random_bytes_are_read_within_bounds(void **state)
 		shared->host.slot_count = gap_random(&random) % 4;
 		mapping_reader_turn(reader);
 		for (uint32_t id = 0; id < 2; id++) {
-			assert_non_null(mapping_reader_row(reader, id));
+			uint64_t clamped = 0;
+			struct calls_seen seen =
+				mapping_row_seen(mapping_reader_row(reader, id), 1000, 8, &clamped);
+
+			assert_true(seen.first_own_ns <= seen.first_ns);
+			assert_true(seen.weighted_own_ns <= seen.weighted_ns);
+			assert_in_range(seen.interval, 8, MAPPING_MAX_INTERVAL);
 			assert_true(mapping_reader_histogram(reader, id, steps));
 		}
 		for (int i = 0; i < 20 && mapping_reader_take_slow(reader, &slow, &tid); i++)
@@ -256,6 +311,9 @@ int main(void)
 			a_counter_that_goes_back_gains_nothing_and_is_counted, make, drop),
 		cmocka_unit_test_setup_teardown(a_call_that_ends_in_a_later_window_is_timed_there,
 						make, drop),
+		cmocka_unit_test_setup_teardown(
+			an_order_changes_the_windows_word_and_not_its_number, make, drop),
+		cmocka_unit_test_setup_teardown(a_look_does_not_end_the_window, make, drop),
 		cmocka_unit_test_setup_teardown(names_are_cut_and_their_kinds_are_known_ones, make,
 						drop),
 		cmocka_unit_test_setup_teardown(a_slow_frame_never_has_more_than_its_time, make,

@@ -2,10 +2,13 @@
  * started with "made": it passes only in what it is told to do. Without: sleeps are real.
  *   w NAME CALLS NS FIRST PERIOD  calls of a scope: FIRST ns the first, 10 x NS one in PERIOD (0: none), NS the others
  *   l NAME CALLS                  calls of a scope that never end
+ *   o NAME                        a scope begins
+ *   c                             it ends
  *   f                             a mark
  *   t NAME NS                     a task
  *   p NS                          time passes
  *   T COUNT NAME                  so many threads, one after another, each with one call of no time
+ *   k                             forks a process that calls a scope, and waits for it
  *   x                             runs itself anew
  *   e PROGRAM                     runs another program
  * NAME is one letter. */
@@ -14,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,6 +100,8 @@ static void leave_open(const char *line)
 	}
 }
 
+static struct tare_scope outer; /* of the main thread */
+
 static void *one_call(void *site)
 {
 	call(site, 0);
@@ -130,6 +136,18 @@ static void task(const char *line)
 	tare_task_end();
 }
 
+static void fork_one(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		call(site_of('k'), 0);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+		exit(3);
+}
+
 static void obey(const char *line, char **argv)
 {
 	char program[512];
@@ -140,6 +158,13 @@ static void obey(const char *line, char **argv)
 		break;
 	case 'l':
 		leave_open(line);
+		break;
+	case 'o':
+		outer = (struct tare_scope){ 0, 0 };
+		tare_scope_enter(&outer, site_of(line[2]));
+		break;
+	case 'c':
+		tare_scope_leave(&outer);
 		break;
 	case 'f':
 		tare_frame();
@@ -152,6 +177,9 @@ static void obey(const char *line, char **argv)
 		break;
 	case 'T':
 		threads(line);
+		break;
+	case 'k':
+		fork_one();
 		break;
 	case 'x':
 		execv("/proc/self/exe", argv);
