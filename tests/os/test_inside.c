@@ -132,6 +132,15 @@ static void an_order_is_in_force_at_once_both_ways(void **state)
 	seen = turn_and_see("a");
 	assert_true(seen.others >= 6);
 	assert_true(seen.weight <= 30 * seen.others); /* not one that was drawn with 4,096 */
+	/* Where each call is due it is the same. */
+	dense.interval = 1; /* without a budget that is without end */
+	inside->order(source, 0, &dense);
+	tell("w a 5000 0 0 0");
+	rare.interval = 100;
+	inside->order(source, 0, &rare);
+	tell("w a 10000 0 0 0");
+	seen = turn_and_see("a");
+	assert_in_range(seen.others, 4999, 5300);
 }
 
 static void a_look_says_what_was_counted_so_far(void **state)

@@ -229,6 +229,20 @@ static void a_slow_frame_never_has_more_than_its_time(void **state)
 	assert_int_equal(mapping_reader_loss(reader).torn, 1);
 }
 
+static void frames_are_numbered_from_the_start(void **state)
+{
+	struct mapping_slow taken;
+	uint32_t tid;
+
+	(void)state;
+	shared->slots[0].frame_serial = 41;
+	mapping_reader_start(reader, 8, 0, 1);
+	shared->slots[0].slow[0] = (struct mapping_slow){ .serial = 43, .ns = 100 };
+	shared->slots[0].slow_count = 1;
+	assert_true(mapping_reader_take_slow(reader, &taken, &tid));
+	assert_int_equal(taken.serial, 2);
+}
+
 static void what_was_switched_off_is_told_and_is_another_epoch(void **state)
 {
 	uint64_t epoch;
@@ -318,6 +332,7 @@ int main(void)
 						drop),
 		cmocka_unit_test_setup_teardown(a_slow_frame_never_has_more_than_its_time, make,
 						drop),
+		cmocka_unit_test_setup_teardown(frames_are_numbered_from_the_start, make, drop),
 		cmocka_unit_test_setup_teardown(what_was_switched_off_is_told_and_is_another_epoch,
 						make, drop),
 		cmocka_unit_test_setup_teardown(
