@@ -302,7 +302,7 @@ static struct str without_version(struct str file)
 {
 	uint32_t len = file.len;
 
-	while (len > 1 && strchr("0123456789.-", file.bytes[len - 1]) != NULL)
+	while (len > 1 && is_one_of(file.bytes[len - 1], "0123456789.-"))
 		len--;
 	return up_to(file, len);
 }
