@@ -76,6 +76,7 @@ static void try_places(struct watch_session *s)
 	settings.program = NULL;
 	settings.patterns = missing;
 	settings.pattern_count = count;
+	settings.only_found = true; /* why not was said at the start */
 	if (count > 0 && places_find(&settings, &places, &err) == 0 &&
 	    watch_places_has_point(&places)) {
 		watch_places_note_found(s, &places);

@@ -73,10 +73,9 @@ static bool is_pattern(struct str pattern, const char *chars)
 
 void watch_places_note_found(struct watch_session *s, const struct places *places)
 {
-	for (size_t i = 0; i < places->count; i++)
+	for (size_t i = 0; i < places->met_count; i++)
 		for (size_t k = 0; k < s->opts->pattern_count; k++)
-			if (places->rows[i].why_not.len == 0 &&
-			    is_pattern(places->rows[i].pattern, s->opts->patterns[k]))
+			if (is_pattern(places->met[i], s->opts->patterns[k]))
 				s->has_found[k] = true;
 }
 
@@ -260,6 +259,7 @@ static bool links_libtare(const struct watch_session *s)
 		return true;
 	settings.patterns = patterns;
 	settings.pattern_count = 1;
+	settings.only_found = true;
 	return places_find(&settings, &places, &err) == 0 && watch_places_has_point(&places);
 }
 

@@ -114,7 +114,8 @@ static void limit(struct search *s)
 	struct piece why_not = { s->text.len, 0 };
 	size_t listed = 0, kept = 0;
 
-	text_printf(&s->text, "more than %u functions are meant: --most allows more", most);
+	text_printf(&s->text, "more than %u function%s meant: --functions allows more", most,
+		    most == 1 ? " is" : "s are");
 	why_not.len = (uint32_t)(s->text.len - why_not.at);
 	limit_kind(s, true, &left, why_not);
 	limit_kind(s, false, &left, why_not);
@@ -217,7 +218,8 @@ static int publish(const struct search *s, struct places *out)
 
 	p.text = malloc(strings_bytes(s));
 	p.rows = calloc(s->count > 0 ? s->count : 1, sizeof(*p.rows));
-	if (p.text == NULL || p.rows == NULL)
+	p.met = calloc(s->wish_count, sizeof(*p.met));
+	if (p.text == NULL || p.rows == NULL || p.met == NULL)
 		return -ENOMEM;
 	at = p.text;
 	(void)put(&at, text_chars(&s->text), s->text.len);
@@ -229,6 +231,9 @@ static int publish(const struct search *s, struct places *out)
 	p.files = (uint32_t)s->files.count;
 	for (size_t i = 0; i < s->count; i++)
 		fill_row(&s->found[i], &shared, p.text, &p.rows[p.count++]);
+	for (size_t i = 0; i < s->wish_count; i++)
+		if (s->wishes[i].has_found)
+			p.met[p.met_count++] = shared.patterns[i];
 	*out = p;
 	p = PLACES_EMPTY;
 	return 0;
@@ -265,7 +270,7 @@ static int look(struct search *s, struct err *err)
 	for (uint32_t i = 0; i < s->files.count && rc == 0; i++)
 		rc = search_file(s, i);
 	drop_beside_literals(s);
-	if (rc == 0)
+	if (rc == 0 && !settings->only_found)
 		rc = search_explain(s);
 	if (rc < 0 || s->text.has_failed)
 		return no_memory(err);
@@ -306,6 +311,7 @@ int places_list(const struct places_settings *settings, struct places *out, stru
 void places_free(struct places *p)
 {
 	free(p->rows);
+	free(p->met);
 	free(p->text);
 	*p = PLACES_EMPTY;
 }

@@ -47,13 +47,16 @@ struct places_settings {
 	size_t pattern_count;
 	uint32_t
 		most; /* functions at most; what is beyond is listed with its why_not, cut at 1,000 */
+	bool only_found; /* no row says why a pattern led to nothing: that costs more than finding, and is for the first look */
 };
 
 /* Owns everything. In order of pattern, module, name. */
 struct places {
 	struct place *rows;
 	size_t count;
-	size_t beyond; /* matched, and neither in rows */
+	size_t beyond;	 /* matched, and neither in rows */
+	struct str *met; /* patterns that led to a function, be it in the row of another pattern */
+	size_t met_count;
 	struct str
 		note; /* how the files were found: "job.sh is a script: ..."; empty: nothing to say */
 	uint32_t files; /* that were searched */

@@ -324,6 +324,31 @@ static void no_more_than_the_most_are_watched_and_the_rest_is_listed(void **stat
 	places_free(&p);
 }
 
+static void a_function_that_two_patterns_mean_is_one_row(void **state)
+{
+	char path[PATH_MAX], *patterns[] = { (char *)"api", (char *)"nothing", (char *)"fold*",
+					     (char *)"folds" };
+	struct places_settings settings = {
+		.program = path, .patterns = patterns, .pattern_count = 4, .most = 9
+	};
+	struct places p = PLACES_EMPTY;
+	struct err err;
+
+	(void)state;
+	traced_path("libplaces.so", path);
+	assert_int_equal(places_find(&settings, &p, &err), 0);
+	assert_int_equal(p.count, 4); /* two versions of api, nothing, folds */
+	assert_true(is_text(p.rows[3].pattern, "fold*"));
+	assert_int_equal(p.met_count, 3);
+	assert_true(is_text(p.met[0], "api"));
+	assert_true(is_text(p.met[2], "folds"));
+	places_free(&p);
+	settings.only_found = true;
+	assert_int_equal(places_find(&settings, &p, &err), 0);
+	assert_int_equal(p.count, 3);
+	places_free(&p);
+}
+
 static void the_files_of_a_process_are_searched(void **state)
 {
 	char *patterns[] = { (char *)"the_files_of_a_process_are_searched", (char *)"libc:free" };
@@ -547,6 +572,7 @@ int main(void)
 		cmocka_unit_test(versions_are_told_apart),
 		cmocka_unit_test(what_cannot_be_watched_says_why),
 		cmocka_unit_test(probes_move_where_no_jump_of_the_file_leads),
+		cmocka_unit_test(a_function_that_two_patterns_mean_is_one_row),
 		cmocka_unit_test(the_files_of_a_process_are_searched),
 		cmocka_unit_test(a_program_that_was_deleted_is_searched),
 		cmocka_unit_test(a_script_leads_to_what_runs_it),
