@@ -100,6 +100,8 @@ static __always_inline void push(struct hit *hit, struct thread *thread, uint32_
 	open->point = hit->at;
 	open->epoch = hit->point->epoch;
 	open->weight = weight;
+	open->cpu = bpf_get_smp_processor_id();
+	open->call = (uint32_t)hit->call;
 	thread->depth = depth + 1;
 	add(&control.open, 1);
 	add(&hit->counter->started, 1);
@@ -241,6 +243,18 @@ static __always_inline void count(struct watch_counter *counter, const struct op
 	add(&counter->done, 1);
 }
 
+/* What a timed call stands for in the one directly around it. */
+static __always_inline uint32_t weight_inside(const struct open_call *open,
+					      const struct open_call *around)
+{
+	uint32_t weight = open->weight == 0 ? 1 : open->weight;
+
+	if (around->point != open->point || around->cpu != open->cpu || around->weight == 0 ||
+	    open->weight == 0)
+		return weight;
+	return gap_weight_behind(weight, open->call - around->call);
+}
+
 /* A call ends that was begun as `open`, the innermost. */
 static __noinline int end(struct hit *hit, struct thread *thread, struct open_call *open,
 			  uint64_t now_ns)
@@ -248,7 +262,6 @@ static __noinline int end(struct hit *hit, struct thread *thread, struct open_ca
 	struct watch_counter *counter = hit->counter;
 	uint64_t probe_ns = (thread->probe_ps - open->probe_ps) / 1000;
 	uint64_t floor_ns = hit->point->floor_ns;
-	uint32_t weight = open->weight == 0 ? 1 : open->weight;
 	uint64_t ns = now_ns - open->start_ns;
 
 	if (now_ns < open->start_ns) {
@@ -266,7 +279,7 @@ static __noinline int end(struct hit *hit, struct thread *thread, struct open_ca
 		struct open_call *around = open_at(thread, thread->depth - 1);
 
 		if (around->shade_sp == 0 && ns > floor_ns)
-			around->nested_ns += (ns - floor_ns) * weight;
+			around->nested_ns += (ns - floor_ns) * weight_inside(open, around);
 	}
 	if (frame_point != WATCH_NO_POINT)
 		end_in_frame(thread, thread->depth, now_ns);

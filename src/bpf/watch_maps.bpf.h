@@ -95,6 +95,7 @@ struct open_call {
 	uint64_t frame_nested_ns;
 	uint32_t weight; /* 0: a first call */
 	uint16_t point, epoch;
+	uint32_t cpu, call; /* the call's number there, modulo 2^32 */
 };
 
 /* What is known of a thread; made at its first timed call, and freed with the thread. */

@@ -1,5 +1,5 @@
 /* gap.h - how many calls pass until the next timed one, and when the interval doubles inside a window. Arithmetic only:
- * C11, C++11 and BPF C, no library call, no division by a variable. core, lib and bpf share it; a BPF program includes
+ * C11, C++11 and BPF C, no library call, no division of signed numbers. core, lib and bpf share it; a BPF program includes
  * vmlinux.h first.
  *
  * The first call of a window is timed. The gap after it, and after every doubling, is gap_first(); every later one is
@@ -65,6 +65,27 @@ static inline uint32_t gap_first(uint64_t *state, uint32_t interval)
 static inline uint32_t gap_later(uint64_t *state, uint32_t interval)
 {
 	return gap_later_of(gap_random(state), interval);
+}
+
+/* What a timed call stands for that was found inside another of the same function, `behind` calls earlier: one in so many
+ * such pairs has both timed. Not `weight`, the interval its gap was drawn with: right behind a timed call they are rarer.
+ * By the renewal equation the chance is (1 + 1/m)^(behind - 1) / m with m = 2 weight - 1, up to m calls behind; then it is
+ * near 1 / weight, and that is taken. */
+static inline uint32_t gap_weight_behind(uint32_t weight, uint32_t behind)
+{
+	uint64_t m = 2ull * weight - 1u;
+	uint64_t part = (m << 30) / (m + 1u), power = 1ull << 30;
+	uint64_t left = behind - 1ull;
+
+	if (behind == 0 || behind > m || weight > GAP_MAX_INTERVAL)
+		return weight;
+	for (int i = 0; i < 17; i++) {
+		if ((left & 1u) != 0)
+			power = power * part >> 30;
+		part = part * part >> 30;
+		left >>= 1;
+	}
+	return (uint32_t)((m * power + (1ull << 29)) >> 30);
 }
 
 /* What timed calls may have cost in this window before the interval doubles for the `doubled`-th time more (0: none

@@ -115,7 +115,8 @@ struct mapping_open {
 	uint64_t tick_scale; /* the clock it was started by */
 	uint32_t serial, id;
 	uint32_t weight; /* 0: a first call */
-	uint32_t is_timed;
+	uint32_t
+		is_timed; /* 0: it is not; else the highest bit, and the number of its call in this thread modulo 2^31 */
 };
 
 struct mapping_part {

@@ -8,6 +8,7 @@
 #include "core/gap.h"
 #include "lib/inside.h"
 
+#define TIMED	    0x80000000u /* in is_timed */
 #define COLD	    __attribute__((noinline, cold))
 #define DOUBLED_MAX 12u /* from 1 to MAPPING_MAX_INTERVAL */
 
@@ -101,7 +102,8 @@ static uint32_t count_in_window(uint64_t *word, uint64_t window)
 	return (uint32_t)seen;
 }
 
-static void start_timing(struct mapping_open *open, uint32_t weight)
+/* `call` is its number in this thread. */
+static void start_timing(struct mapping_open *open, uint32_t weight, uint64_t call)
 {
 	uint64_t scale = tare_in_tick_scale();
 
@@ -109,7 +111,7 @@ static void start_timing(struct mapping_open *open, uint32_t weight)
 	MAPPING_WRITE(open->nested_ns, 0);
 	MAPPING_WRITE(open->frame_nested_ns, 0);
 	MAPPING_WRITE(open->tick_scale, scale);
-	MAPPING_WRITE(open->is_timed, 1);
+	MAPPING_WRITE(open->is_timed, TIMED | (uint32_t)call);
 	MAPPING_WRITE(open->start_ns,
 		      tare_in_now_ns(scale)); /* last: what stands above is not the function's */
 }
@@ -176,7 +178,7 @@ static void take_other(struct mapping_slot *slot, struct mapping_open *open, uin
 	}
 	MAPPING_WRITE(pace->due, MAPPING_READ(pace->calls) + gap);
 	if (open != NULL)
-		start_timing(open, weight);
+		start_timing(open, weight, MAPPING_READ(pace->calls));
 }
 
 /* An untimed call that is the first to see an order: from here on its interval is in force. The gap that was drawn is void,
@@ -215,7 +217,7 @@ static void take_first(struct mapping_slot *slot, struct mapping_open *open, uin
 	if (count_in_window(&control->firsts, window) < GAP_MAX_FIRSTS) {
 		MAPPING_WRITE(pace->due, due);
 		if (open != NULL)
-			start_timing(open, 0);
+			start_timing(open, 0, MAPPING_READ(pace->calls));
 		return;
 	}
 	MAPPING_WRITE(pace->due, due - 1); /* this call is the gap's first */
@@ -320,8 +322,22 @@ __attribute__((noinline)) void tare_scope_begin(struct tare_scope *scope, struct
 		begin_cold(scope, site, sp);
 }
 
+/* What a timed call stands for in the timed one directly around it. `call`: what its is_timed was. */
+static uint32_t weight_inside(const struct mapping_open *open, uint32_t call,
+			      const struct mapping_open *outer)
+{
+	uint32_t weight = MAPPING_READ(open->weight);
+
+	if (weight == 0)
+		return 1;
+	if (MAPPING_READ(outer->id) != MAPPING_READ(open->id) || MAPPING_READ(outer->weight) == 0)
+		return weight;
+	return gap_weight_behind(weight, (call - MAPPING_READ(outer->is_timed)) & ~TIMED);
+}
+
 /* Books a timed call that has just ended. */
-static void end_timed(struct tare_in_self *self, struct mapping_open *open, uint32_t depth)
+static void end_timed(struct tare_in_self *self, struct mapping_open *open, uint32_t depth,
+		      uint32_t call)
 {
 	uint64_t scale = MAPPING_READ(open->tick_scale);
 	uint64_t now_ns = tare_in_now_ns(scale);
@@ -343,7 +359,7 @@ static void end_timed(struct tare_in_self *self, struct mapping_open *open, uint
 		struct mapping_open *outer = open_at(slot, depth - 1);
 
 		if (depth <= MAPPING_DEPTH && MAPPING_READ(outer->is_timed))
-			tare_in_add(&outer->nested_ns, ns * (weight != 0 ? weight : 1));
+			tare_in_add(&outer->nested_ns, ns * weight_inside(open, call, outer));
 	}
 	if (frame_ns != 0)
 		tare_in_end_part(slot, depth, now_ns);
@@ -371,8 +387,10 @@ void tare_scope_end(struct tare_scope *scope)
 	if (depth == 0)
 		tare_places.ready = self->ready;
 	if (__builtin_expect(MAPPING_READ(open->is_timed) != 0, 0)) {
+		uint32_t call = MAPPING_READ(open->is_timed);
+
 		MAPPING_WRITE(open->is_timed, 0);
-		end_timed(self, open, depth);
+		end_timed(self, open, depth, call);
 	}
 }
 

@@ -76,6 +76,34 @@ static void gaps_are_in_their_range_and_their_mean_is_the_interval(void **state)
 	}
 }
 
+/* Of 400,000 timed calls, those that find a timed one `behind` calls later, each with its weight: as many as there are. */
+static void a_call_behind_a_timed_one_stands_for_as_many_as_it_should(void **state)
+{
+	static const uint32_t intervals[] = { 1, 2, 8, 33 };
+	const uint32_t rounds = 400000;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(intervals); i++) {
+		uint32_t most = 2 * intervals[i] - 1, seen[66] = { 0 };
+		uint64_t random = 7 + i;
+
+		for (uint32_t round = 0; round < rounds; round++)
+			for (uint32_t at = gap_later(&random, intervals[i]); at <= most;
+			     at += gap_later(&random, intervals[i]))
+				seen[at]++;
+		for (uint32_t behind = 1; behind <= most; behind++) {
+			uint32_t weight = gap_weight_behind(intervals[i], behind);
+			double sum = (double)seen[behind] * weight / rounds;
+			double rounding = 0.5 / weight; /* weights are whole numbers */
+
+			assert_true(fabs(sum - 1) <=
+				    4.5 * sqrt(weight / (double)rounds) + rounding);
+		}
+		assert_int_equal(gap_weight_behind(intervals[i], most + 1), intervals[i]);
+		assert_int_equal(gap_weight_behind(intervals[i], 0), intervals[i]);
+	}
+}
+
 /* How often of 1,000 windows the total is within its error; the mean of all totals must be the truth. */
 static uint32_t count_held(struct made *made, const struct pace_watch *watch, uint64_t calls)
 {
@@ -196,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_place_of_the_window_is_equally_likely),
 		cmocka_unit_test(gaps_are_in_their_range_and_their_mean_is_the_interval),
+		cmocka_unit_test(a_call_behind_a_timed_one_stands_for_as_many_as_it_should),
 		cmocka_unit_test(
 			a_pattern_with_the_interval_as_its_period_is_estimated_within_its_error),
 		cmocka_unit_test(
