@@ -65,7 +65,6 @@ void watch_label_row(struct watch_session *s, struct watch_row *out)
 	row.slow_ns = s->opts->slow_ns;
 	row.charged_ps = s->charged_ps;
 	row.calibrations = s->sources.calibrations;
-	row.torn += s->sources.torn;
 	s->watched = s->not_watched = 0;
 	for (uint32_t id = 0; id < watchlist_count(s->list); id++)
 		*(watchlist_row(s->list, id)->why_not.len == 0 ? &s->watched : &s->not_watched) +=
