@@ -1,5 +1,4 @@
-/* test_inside.c - a program with libtare as a source of watched calls: another process, which does what the test tells it.
- * Usage: test_inside TARGET COLONY */
+/* test_inside.c - a program with libtare as a source of watched calls: another process, which does what the test tells it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,12 +9,12 @@
 
 #include "inside_stage.h"
 #include "sense/mapping.h"
+#include "targets/inside.h"
 
 #define US	NS_PER_US
 #define MS	NS_PER_MS
 #define SPAN_NS (10 * NS_PER_S)
 
-static char *target, *colony;
 static struct stage_program program = { 0, -1, -1 };
 static struct watch_source *source;
 
@@ -27,7 +26,8 @@ static void tell(const char *line)
 /* The program with a time of its own, watched with interval 8. */
 static int start_made(void **state)
 {
-	char made[] = "made", *argv[] = { target, made, NULL };
+	char self[] = "/proc/self/exe", word[] = INSIDE_WORD, made[] = "made";
+	char *argv[] = { self, word, made, NULL };
 	struct watch_source_settings settings = { .interval = 8,
 						  .slow_ns = 10 * MS,
 						  .switched_off = "session,rdtsc" };
@@ -354,7 +354,8 @@ static void what_libtare_counts_cannot_be_detached_for_a_while(void **state)
 
 static void the_clock_is_what_the_kernel_trusts_unless_it_is_switched_off(void **state)
 {
-	char *argv[] = { target, NULL };
+	char self[] = "/proc/self/exe", word[] = INSIDE_WORD;
+	char *argv[] = { self, word, NULL };
 	struct watch_source_settings settings = { .interval = 8 };
 	struct frames_frame frame;
 	uint64_t number, from_ns;
@@ -424,9 +425,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(a_program_without_libtare_is_refused_in_words, end),
 	};
 
-	if (argc != 3)
-		return 2;
-	target = argv[1];
-	colony = argv[2];
+	if (argc > 1 && strcmp(argv[1], INSIDE_WORD) == 0)
+		return inside_main(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* test_inside_table.c - the numeric checks of watch end to end: a program with libtare in another process, its source, and core's
  * list that counts, charges and paces. The program's time is its own, a window is 10 s by the word of the test, and costs
- * are the table's: all that is real are calls, counters and orders. Usage: test_inside_table TARGET */
+ * are the table's: all that is real are calls, counters and orders. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,13 +12,13 @@
 
 #include "core/watchlist.h"
 #include "inside_stage.h"
+#include "targets/inside.h"
 
 #define MS	  NS_PER_MS
 #define WINDOW_NS (10 * NS_PER_S)
 #define TENTH	  1000u /* 10 % of a price of 1 %, in millionths */
 #define NAMES	  16u
 
-static char *target;
 static struct stage_program program = { 0, -1, -1 };
 static struct watch_source *source;
 static struct watchlist *list;
@@ -132,7 +132,8 @@ static struct calls_estimate of_last_window(uint32_t id)
 /* A program with the names a, b, c … that has been called once each: so that they have rows, and a share. */
 static void begin(uint32_t names, uint64_t price_ppm, struct pace_costs each)
 {
-	char made[] = "made", *argv[] = { target, made, NULL };
+	char self[] = "/proc/self/exe", word[] = INSIDE_WORD, made[] = "made";
+	char *argv[] = { self, word, made, NULL };
 	struct watch_source_settings settings = { .interval = PACE_GIVEN, .switched_off = "rdtsc" };
 	struct watchlist_settings wanted = { .limits = { price_ppm, PACE_GIVEN, PACE_MOST },
 					     .window_ns = WINDOW_NS,
@@ -431,8 +432,7 @@ int main(int argc, char **argv)
 		ENDS(a_call_that_lasts_over_windows_is_whole),
 	};
 
-	if (argc != 2)
-		return 2;
-	target = argv[1];
+	if (argc > 1 && strcmp(argv[1], INSIDE_WORD) == 0)
+		return inside_main(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* inside.c - a program with libtare that does what it is told, line by line, and says "ok". Its time is its own when it is
- * started with "made": it passes only in what it is told to do. Without: sleeps are real.
+/* inside.c - a program with libtare, in a process of its own: it does what it is told, line by line, and says "ok". Its time is
+ * its own when it is started with "made": it passes only in what it is told to do. Without: sleeps are real.
  *   w NAME CALLS NS FIRST PERIOD  calls of a scope: FIRST ns the first, 10 x NS one in PERIOD (0: none), NS the others
  *   l NAME CALLS                  calls of a scope that never end
  *   o NAME                        a scope begins
@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inside.h"
 #include "tare.h"
 
 #define LETTERS 26
@@ -193,11 +194,11 @@ static void obey(const char *line, char **argv)
 	}
 }
 
-int main(int argc, char **argv)
+int inside_main(int argc, char **argv)
 {
 	char line[600];
 
-	is_made = argc > 1 && strcmp(argv[1], "made") == 0;
+	is_made = strcmp(argv[argc - 1], "made") == 0;
 	setvbuf(stdin, NULL, _IONBF, 0); /* what comes after an exec is for the next program */
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		obey(line, argv);
