@@ -179,12 +179,25 @@ static void a_look_is_a_sign_of_life_and_silence_cuts_the_window_short(void **st
 	tell("w a 1000 0 0 0");
 	seen = turn_and_see("a");
 	assert_true(seen.calls < 220);
-	assert_true(seen.covered_ns < SPAN_NS);
 	assert_int_equal(facts().expired, 1);
 	tell("w a 1000 0 0 0");
 	seen = turn_and_see("a");
 	assert_int_equal(seen.calls, 1000);
 	assert_int_equal(seen.covered_ns, SPAN_NS);
+}
+
+static void a_window_that_was_cut_short_is_as_long_as_it_was_counted(void **state)
+{
+	struct calls_seen seen;
+
+	(void)state;
+	tell("w a 20 0 0 0");
+	tell("p 6000000000");
+	tell("w a 200 0 0 0");
+	seen = turn_and_see("a");
+	assert_true(seen.calls < 220);
+	assert_in_range(seen.covered_ns, 5 * NS_PER_S, 6 * NS_PER_S);
+	assert_int_equal(seen.span_ns, SPAN_NS);
 }
 
 /* What a session does not know yet cannot have a share. */
@@ -268,13 +281,13 @@ static void each_threads_first_call_is_timed_also_in_a_place_that_another_left(v
 	struct calls_seen seen;
 
 	(void)state;
-	tell("w a 1 0 9000 0");
-	tell("T 20 a");
+	tell("w a 1 0 1000 0");
+	tell("T 20 a 9000");
 	seen = turn_and_see("a");
 	assert_int_equal(seen.calls, 21);
 	assert_int_equal(seen.firsts, 21);
 	assert_int_equal(seen.max_ns, 9000);
-	tell("T 1200 a");
+	tell("T 1200 a 0");
 	seen = turn_and_see("a");
 	assert_int_equal(seen.calls, 1200);
 	assert_int_equal(seen.firsts, 1000);
@@ -411,6 +424,7 @@ int main(int argc, char **argv)
 		MADE(an_order_is_in_force_at_once_both_ways),
 		MADE(a_look_says_what_was_counted_so_far),
 		MADE(a_look_is_a_sign_of_life_and_silence_cuts_the_window_short),
+		MADE(a_window_that_was_cut_short_is_as_long_as_it_was_counted),
 		MADE(a_name_without_orders_is_thinned_out_by_itself),
 		MADE(every_frame_and_task_is_measured_so_totals_are_exact),
 		MADE(a_slow_frames_parts_rest_and_other_are_the_frame),

@@ -7,7 +7,7 @@
  *   f                             a mark
  *   t NAME NS                     a task
  *   p NS                          time passes
- *   T COUNT NAME                  so many threads, one after another, each with one call of no time
+ *   T COUNT NAME NS               so many threads, one after another, each with one call: NS the first's, the others of no time
  *   k                             forks a process that calls a scope, and waits for it
  *   x                             runs itself anew
  *   e PROGRAM                     runs another program
@@ -27,7 +27,7 @@
 #define LETTERS 26
 
 static int is_made;
-static uint64_t made_ns = 1000000000u;
+static uint64_t made_ns; /* begins with the true one */
 static char texts[LETTERS][2];
 static struct tare_site sites[LETTERS];
 
@@ -103,9 +103,12 @@ static void leave_open(const char *line)
 
 static struct tare_scope outer; /* of the main thread */
 
+static unsigned long long thread_ns;
+
 static void *one_call(void *site)
 {
-	call(site, 0);
+	call(site, thread_ns);
+	thread_ns = 0;
 	return NULL;
 }
 
@@ -114,7 +117,7 @@ static void threads(const char *line)
 	unsigned count;
 	char name;
 
-	if (sscanf(line, "T %u %c", &count, &name) != 2)
+	if (sscanf(line, "T %u %c %llu", &count, &name, &thread_ns) != 3)
 		exit(3);
 	for (unsigned i = 0; i < count; i++) {
 		pthread_t thread;
@@ -196,8 +199,11 @@ static void obey(const char *line, char **argv)
 
 int inside_main(int argc, char **argv)
 {
+	struct timespec now;
 	char line[600];
 
+	__real_clock_gettime(CLOCK_MONOTONIC, &now);
+	made_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	is_made = strcmp(argv[argc - 1], "made") == 0;
 	setvbuf(stdin, NULL, _IONBF, 0); /* what comes after an exec is for the next program */
 	while (fgets(line, sizeof(line), stdin) != NULL) {
