@@ -85,7 +85,9 @@ struct slow_summary {
 	uint64_t kept; /* in the range */
 	struct estimate
 		count; /* slow frames of the range; exact over the whole run, and when all are kept */
-	struct estimate unnamed; /* share of their time that is no watched function's: `other` */
+	struct estimate unnamed; /* share of their time that is in no watched function */
+	bool is_estimate; /* not every call in them was timed: shares stand for those that were not, too */
+	bool is_at_least; /* parts of some frames were scaled down to it, so shares are at least, unnamed at most */
 	struct rhythm rhythm;
 };
 

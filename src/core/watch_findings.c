@@ -46,6 +46,7 @@ static const struct {
 	{ "no_frames", watch_rule_no_frame },
 	{ "slow_part", watch_rule_slow_part },
 	{ "slow_elsewhere", watch_rule_slow_elsewhere },
+	{ "slow_untimed", watch_rule_slow_untimed },
 	{ "slow_rhythm", watch_rule_rhythm },
 	{ "growth", watch_rule_grown },
 	{ "one_share", watch_rule_one_share },

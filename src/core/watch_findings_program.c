@@ -39,7 +39,8 @@ bool watch_rule_slow_part(const struct watch_facts *f, struct finding *out)
 	text_put_exact(&out->title, largest->frames_largest);
 	text_put(&out->title, " of ");
 	text_put_counted(&out->title, f->a->slow.kept, "slow frame");
-	text_put(&out->evidence, "Of a slow frame it takes ");
+	text_put(&out->evidence, f->a->slow.is_at_least ? "Of a slow frame it takes at least "
+							: "Of a slow frame it takes ");
 	watch_put_share(&out->evidence, largest->slow_share);
 	if (largest->share_of_frame.is_known) {
 		text_put(&out->evidence, ", of all frames ");
@@ -52,11 +53,27 @@ bool watch_rule_slow_part(const struct watch_facts *f, struct finding *out)
 	return true;
 }
 
+bool watch_rule_slow_untimed(const struct watch_facts *f, struct finding *out)
+{
+	if (!f->a->slow.is_estimate)
+		return false;
+	text_put(&out->title, "Not every call in slow frames was timed");
+	text_put(&out->evidence, "Shares of slow frames stand for all calls; of one frame the "
+				 "calls that were not timed are in its other.");
+	if (f->a->slow.is_at_least)
+		text_put(&out->evidence, " What was estimated beyond a frame's length was cut, so "
+					 "shares are at least.");
+	text_put(&out->look_next, "Look next at tare watch --interval 1, which times every call "
+				  "while the price allows it.");
+	return true;
+}
+
 bool watch_rule_slow_elsewhere(const struct watch_facts *f, struct finding *out)
 {
 	struct estimate other = f->a->slow.unnamed;
 
-	if (!other.is_known || !other.has_error || other.value - other.error <= MOST)
+	if (!other.is_known || !other.has_error || f->a->slow.is_at_least ||
+	    other.value - other.error <= MOST)
 		return false;
 	text_put(&out->title, "Most of a slow frame is in no watched function");
 	watch_put_share(&out->evidence, other);

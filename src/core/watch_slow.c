@@ -1,4 +1,5 @@
-/* watch_slow.c - what slow frames are made of. The ten worst were kept because they are the worst: each stands for itself.
+/* watch_slow.c - what slow frames are made of. A part of a scope is what was timed of it, so it stands for as many calls as
+ * the window has to timed ones; a probe's part is weighted in the kernel already, and cut to the frame. The ten worst were kept because they are the worst: each stands for itself.
  * The others are a uniform sample: each stands for as many slow frames as there are to one of them. The share of a part is
  * the ratio of two such sums; its error comes from how kept frames differ (Cochran, 6.4), so it is that of a slow frame to
  * come, also where every slow frame was kept. */
@@ -20,9 +21,11 @@ struct part_sums {
 struct slow_sums {
 	struct part_sums *parts; /* owned: by answer; the one behind the last is `other` */
 	double wd, wwdd;
+	double rest;   /* sum of w x what functions have that are not named */
 	double hidden; /* sum of w x the most that a part can be that is not named */
 	double kept;
 	double others_stand_for; /* w of those that are not among the worst */
+	bool is_estimate, is_at_least;
 };
 
 static void add_part(struct part_sums *sums, double w, double d, double p)
@@ -38,6 +41,43 @@ static uint32_t find_parts(const struct recording *r, uint32_t slow, uint32_t *a
 	while (*at < r->slow_part_count && r->slow_parts[*at].slow < slow)
 		(*at)++;
 	return *at;
+}
+
+/* The window of a row in which an elapsed time lies, or NULL. */
+static const struct window_row *window_at(const struct recording *r, uint32_t id, uint64_t at_ns)
+{
+	uint32_t from = 0, to = r->window_count;
+
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+		const struct window_row *w = &r->windows[middle];
+
+		if (w->watched < id || (w->watched == id && watch_window_starts_ns(r, w) <= at_ns))
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from > 0 && r->windows[from - 1].watched == id ? &r->windows[from - 1] : NULL;
+}
+
+/* How many calls stood beside one that was timed when the frame began. */
+static double calls_a_timed_one(const struct recording *r, uint32_t id, uint64_t at_ns)
+{
+	const struct window_row *w = window_at(r, id, at_ns);
+	double timed = w != NULL ? (double)w->firsts + (double)w->others : 0;
+
+	return timed > 0 ? fmax((double)w->calls / timed, 1) : 1;
+}
+
+/* The time that a part stands for. */
+static double weigh_part(const struct recording *r, const struct slow_row *frame,
+			 const struct slow_part_row *part, const struct watched_row *row,
+			 struct slow_sums *sums)
+{
+	double each = calls_a_timed_one(r, row->id, frame->start_ns);
+
+	sums->is_estimate |= each > 1;
+	return (double)part->own_ns * (row->kind == WATCHED_PROBE ? 1 : each);
 }
 
 static void add_frame(const struct recording *r, const struct slow_row *frame, uint32_t at,
@@ -57,13 +97,16 @@ static void add_frame(const struct recording *r, const struct slow_row *frame, u
 
 		uint32_t answer = place_of[row - r->watched];
 
-		add_part(&sums->parts[answer], w, d, (double)r->slow_parts[i].own_ns);
+		add_part(&sums->parts[answer], w, d,
+			 weigh_part(r, frame, &r->slow_parts[i], row, sums));
 		sums->parts[answer].hidden += w * hidden;
 		a->rows[answer].frames_largest += r->slow_parts[i].place == 0;
 	}
 	add_part(&sums->parts[a->count], w, d, (double)frame->other_ns);
 	sums->parts[a->count].hidden += w * hidden;
+	sums->is_at_least |= frame->is_scaled;
 	sums->hidden += w * hidden;
+	sums->rest += w * (double)frame->rest_ns;
 	sums->wd += w * d;
 	sums->wwdd += w * w * d * d;
 	sums->kept++;
@@ -76,7 +119,7 @@ static struct estimate share_of(const struct slow_sums *sums, const struct part_
 
 	if (!e.is_known)
 		return (struct estimate){ 0 };
-	e.value = part->wp / sums->wd;
+	e.value = fmin(part->wp / sums->wd, 1);
 	if (!e.has_error)
 		return e;
 
@@ -90,6 +133,24 @@ static struct estimate share_of(const struct slow_sums *sums, const struct part_
 		e.error = 3 / sums->kept;
 	e.error = fmin(e.error + fmax(sums->hidden - part->hidden, 0) / sums->wd, 1);
 	return watch_sound(e);
+}
+
+/* Of the frame's `other` a part is calls that were not timed: what all functions leave of it is in none. */
+static struct estimate what_is_left(const struct slow_sums *sums, const struct watch_analysis *a)
+{
+	struct estimate left = a->slow.unnamed;
+
+	if (!left.is_known)
+		return left;
+	left.value = 1 - sums->rest / sums->wd;
+	left.error = 0;
+	for (uint32_t i = 0; i < a->functions; i++) {
+		left.value -= a->rows[i].slow_share.value;
+		left.error = watch_together(left.error, a->rows[i].slow_share.error);
+	}
+	left.value = fmax(left.value, 0);
+	left.error = fmin(left.error, 1);
+	return left;
 }
 
 /* How many slow frames the range has. */
@@ -173,6 +234,10 @@ int watch_judge_slow(const struct recording *r, const uint32_t *place_of, bool i
 	for (uint32_t i = 0; i < a->count; i++)
 		a->rows[i].slow_share = share_of(&sums, &sums.parts[i], a->rows[i].count.value > 0);
 	a->slow.unnamed = share_of(&sums, &sums.parts[a->count], true);
+	a->slow.is_estimate = sums.is_estimate;
+	a->slow.is_at_least = sums.is_at_least;
+	if (sums.is_estimate)
+		a->slow.unnamed = what_is_left(&sums, a);
 	free(sums.parts);
 	return judge_rhythm(r, is_whole, a);
 }

@@ -80,11 +80,12 @@ static bool says_slow(const struct spoken *s)
 		measured_put_share(s->t, other.value, 0, true);
 		text_put(s->t, " is in no watched function");
 	} else if (largest != NULL && watch_stands_out(largest->slow_share)) {
-		text_put(s->t, "Of a slow frame, ");
+		text_put(s->t,
+			 a->slow.is_at_least ? "Of a slow frame, at least " : "Of a slow frame, ");
 		watch_put_share(s->t, largest->slow_share);
 		text_put(s->t, " is ");
 		watch_put_name(s->t, largest->row);
-	} else if (largest == NULL || is_mostly(other)) {
+	} else if (largest == NULL || (is_mostly(other) && !a->slow.is_at_least)) {
 		text_put(s->t, "Of a slow frame, ");
 		watch_put_share(s->t, other);
 		text_put(s->t, " is in no watched function");

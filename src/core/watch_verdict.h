@@ -4,6 +4,7 @@
  *  1. nothing watched      "Nothing was watched: Gpu::submit is inlined away", "Nothing was watched: none of 3 names could be"
  *  2. slow frames          "Of a slow frame, 56 % ± 3 is Pathfinder::findPath": the largest of their parts, when it stands out
  *                          "Of a slow frame, 91 % ± 2 is in no watched function": when that is more than half, surely
+ *                          "at least": parts of some frames were scaled down to them; then nothing is said of the rest
  *                          "No part of a slow frame stands out: the largest is Net::flush, 6 % ± 1"
  *  3. frames, none slow    "No frame over 50 ms in 240,000" (with --slow)
  *  4. nothing called       "None of the 12 functions was called in 3 h 20 min"

@@ -64,6 +64,13 @@ static void no_frames(struct build_watch *b)
 	build_watched(b, "tick")->kind = WATCHED_FRAME;
 }
 
+/* Every call of f and g was timed. */
+static void time_all(struct build_watch *b)
+{
+	for (uint32_t i = 0; i < b->r.window_count; i++)
+		b->r.windows[i].others = b->r.windows[i].calls - b->r.windows[i].firsts;
+}
+
 /* Slow frames anywhere, of which f has `part_ns`. */
 static void add_slow(struct build_watch *b, uint64_t count, uint64_t part_ns)
 {
@@ -77,10 +84,16 @@ static void add_slow(struct build_watch *b, uint64_t count, uint64_t part_ns)
 	}
 }
 
-static void slow_part(struct build_watch *b)
+static void slow_part_of_which_few_calls_are_timed(struct build_watch *b)
 {
 	add_frames(b);
 	add_slow(b, 40, 34 * MS);
+}
+
+static void slow_part(struct build_watch *b)
+{
+	slow_part_of_which_few_calls_are_timed(b);
+	time_all(b);
 }
 
 static void slow_part_of_many(struct build_watch *b)
@@ -93,12 +106,19 @@ static void slow_elsewhere(struct build_watch *b)
 {
 	add_frames(b);
 	add_slow(b, 40, 2 * MS);
+	time_all(b);
 }
 
 static void one_slow_frame(struct build_watch *b)
 {
 	add_frames(b);
 	add_slow(b, 1, 34 * MS);
+}
+
+static void cut_parts(struct build_watch *b)
+{
+	slow_part_of_which_few_calls_are_timed(b);
+	b->r.slow[3].is_scaled = true;
 }
 
 static void rhythm_of(struct build_watch *b, uint64_t every)
@@ -108,6 +128,7 @@ static void rhythm_of(struct build_watch *b, uint64_t every)
 		build_part(b, 0, 25 * MS);
 		build_part(b, 1, 5 * MS);
 	}
+	time_all(b);
 	/* Under a half each. */
 	for (uint32_t i = 0; i < b->r.slow_count; i++) {
 		b->r.slow[i].rest_ns = 5 * MS;
@@ -133,6 +154,7 @@ static void rhythm_of_1112(struct build_watch *b)
 static void no_rhythm(struct build_watch *b)
 {
 	add_slow(b, 40, 25 * MS);
+	time_all(b);
 	for (uint32_t i = 0; i < b->r.slow_part_count; i++)
 		b->r.slow_parts[i].own_ns /= 5;
 	for (uint32_t i = 0; i < b->r.slow_count; i++)
@@ -456,7 +478,10 @@ static const struct {
 	{ "slow frames of something else", slow_elsewhere, "slow_elsewhere",
 	  "Most of a slow frame is in no watched function", "95.2 % ± 0.5 of the time",
 	  "tare record" },
-	{ "one slow frame has no error", one_slow_frame, "", "", "", "" },
+	{ "one slow frame has no error", one_slow_frame, "slow_untimed",
+	  "Not every call in slow frames was timed", "in its other.", "--interval 1" },
+	{ "parts that were cut", cut_parts, "slow_part slow_untimed",
+	  "Not every call in slow frames was timed", "so shares are at least.", "" },
 	{ "every 97th frame", rhythm, "slow_part slow_rhythm", "Slow frames come every 97th frame",
 	  "40 of 42 gaps between slow frames are a multiple of it. The largest part of them is f, "
 	  "41.7 %.",

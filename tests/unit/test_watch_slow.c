@@ -51,7 +51,7 @@ static bool is_near(double value, double want, double off)
 /* Three functions that run. */
 static void begin(struct build_watch *b)
 {
-	const struct build_calls did = { .calls = 201, .ns = 5000, .interval = 8 };
+	const struct build_calls did = { .calls = 201, .ns = 5000, .interval = 1 };
 
 	build_watch_begin(b);
 	b->r.watch.slow_ns = 50 * MS;
@@ -74,6 +74,7 @@ static void shares_of_slow_frames_are_by_their_time(void **state)
 		build_part(&b, 1, 10 * MS);
 	}
 	open_all(&b, &a);
+	assert_false(a.slow.is_estimate || a.slow.is_at_least);
 	/* a: 120 of 200 ms, b: 20, other: 60. */
 	assert_true(is_near(answer_of(&a, 0)->slow_share.value, 0.6, 1e-9));
 	assert_true(is_near(answer_of(&a, 1)->slow_share.value, 0.1, 1e-9));
@@ -159,6 +160,52 @@ static void a_range_has_the_slow_frames_that_begin_in_it(void **state)
 	open_range(&b, 0, 20 * NS_PER_S, &part);
 	assert_true(is_near(part.slow.count.value, 10 + 1000, 1e-9));
 	assert_true(part.slow.count.error > 400 && part.slow.count.error < 600);
+}
+
+static void parts_of_scopes_stand_for_calls_that_were_not_timed(void **state)
+{
+	SCOPED(build_watch_free) struct build_watch b;
+	SCOPED(watch_analysis_free) struct watch_analysis a = WATCH_ANALYSIS_EMPTY;
+	const struct build_calls did = { .calls = 201, .ns = 5000, .interval = 8 };
+	uint64_t random = 6;
+
+	(void)state;
+	build_watch_begin(&b);
+	build_watched(&b, "a")->kind = WATCHED_SCOPE;
+	build_same(&b, 0, 0, 4, &did);
+	/* One call of 60 ms a frame of 100, of which one in eight was timed: 26 of 201 calls with the firsts. */
+	for (uint64_t i = 0; i < 900; i++) {
+		build_slow(&b, i, 100 * MS)->start_ns = i * 40 * MS;
+		if (gap_random(&random) % 201 < 26)
+			build_part(&b, 0, 60 * MS);
+	}
+	open_all(&b, &a);
+	assert_true(a.slow.is_estimate && !a.slow.is_at_least);
+	assert_true(answer_of(&a, 0)->slow_share.error < 0.12);
+	assert_true(is_near(answer_of(&a, 0)->slow_share.value, 0.6,
+			    answer_of(&a, 0)->slow_share.error));
+	/* What frames have as `other` is 92 %: it holds the calls that were not timed. */
+	assert_true(is_near(a.slow.unnamed.value, 1 - answer_of(&a, 0)->slow_share.value, 1e-9));
+}
+
+static void parts_of_probes_are_weighted_already_and_may_be_cut(void **state)
+{
+	SCOPED(build_watch_free) struct build_watch b;
+	SCOPED(watch_analysis_free) struct watch_analysis a = WATCH_ANALYSIS_EMPTY;
+	const struct build_calls did = { .calls = 201, .ns = 5000, .interval = 8 };
+
+	(void)state;
+	build_watch_begin(&b);
+	build_watched(&b, "a");
+	build_same(&b, 0, 0, 4, &did);
+	for (uint64_t i = 0; i < 16; i++) {
+		build_slow(&b, i * i, 100 * MS)->is_scaled = i % 8 == 0;
+		if (i % 8 == 0)
+			build_part(&b, 0, 100 * MS); /* 480 */
+	}
+	open_all(&b, &a);
+	assert_true(is_near(answer_of(&a, 0)->slow_share.value, 0.125, 1e-9));
+	assert_true(a.slow.is_estimate && a.slow.is_at_least);
 }
 
 static void one_slow_frame_tells_no_error(void **state)
@@ -409,6 +456,8 @@ int main(void)
 		cmocka_unit_test(the_worst_stand_for_themselves_and_the_others_for_many),
 		cmocka_unit_test(what_is_not_named_may_be_as_much_as_the_rest),
 		cmocka_unit_test(a_range_has_the_slow_frames_that_begin_in_it),
+		cmocka_unit_test(parts_of_scopes_stand_for_calls_that_were_not_timed),
+		cmocka_unit_test(parts_of_probes_are_weighted_already_and_may_be_cut),
 		cmocka_unit_test(one_slow_frame_tells_no_error),
 		cmocka_unit_test(slow_frames_that_were_not_kept_are_counted),
 		cmocka_unit_test(a_rhythm_is_found_with_missing_and_extra_ones_and_only_then),

@@ -93,6 +93,20 @@ static void the_only_slow_frame_elsewhere(struct build_watch *b)
 	add_slow(b, 1, 6 * MS);
 }
 
+static void parts_were_cut(struct build_watch *b)
+{
+	of_a_slow_frame(b);
+	b->r.slow[7].is_scaled = true;
+}
+
+static void parts_were_cut_and_none_stands_out(struct build_watch *b)
+{
+	add(b, "Pathfinder::findPath", &hot);
+	add_frames(b, 50 * MS);
+	add_slow(b, 40, 2 * MS);
+	b->r.slow[7].is_scaled = true;
+}
+
 static void slow_elsewhere(struct build_watch *b)
 {
 	add(b, "Pathfinder::findPath", &hot);
@@ -398,6 +412,11 @@ static void the_first_rule_that_holds_speaks(void **state)
 		{ the_only_slow_frame, "Of the only slow frame, 75.0 % is Pathfinder::findPath" },
 		{ the_only_slow_frame_elsewhere,
 		  "Of the only slow frame, 90.0 % is in no watched function" },
+		{ parts_were_cut,
+		  "Of a slow frame, at least 56.4 % ± 0.6 is Pathfinder::findPath" },
+		{ parts_were_cut_and_none_stands_out,
+		  "No part of a slow frame stands out: the largest is Pathfinder::findPath, "
+		  "4.8 % ± 0.5" },
 		{ slow_elsewhere, "Of a slow frame, 95.2 % ± 0.5 is in no watched function" },
 		{ slow_without_parts, "Of a slow frame, 100.0 % is in no watched function" },
 		{ no_slow_part_stands_out, "No part of a slow frame stands out: the largest is "
