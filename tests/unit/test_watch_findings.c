@@ -1,4 +1,4 @@
-/* test_watch_findings.c - each rule holds when it should, and only then. */
+/* test_watch_findings.c - what stands out of what a program did: each rule holds when it should, and only then. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,34 +6,11 @@
 
 #include <cmocka.h>
 
-#include "build_watch.h"
-#include "core/scoped.h"
-#include "core/units.h"
-#include "core/watch_findings.h"
+#include "made_findings.h"
 
 #define MS NS_PER_MS
 
-static const struct build_calls even = {
-	.calls = 30001, .ns = 10100, .spread_ns = 500, .interval = 300
-};
 static const struct build_calls thrown = { .calls = 3 };
-
-static uint32_t add(struct build_watch *b, const char *name, const struct build_calls *did)
-{
-	uint32_t id = build_watched(b, name)->id;
-
-	build_same(b, id, 0, 360, did);
-	b->r.watch.charged_ps = 0; /* the price is a rule of its own */
-	return id;
-}
-
-/* A watch with nothing to say about: two functions with 3 % of the run each, half a price. */
-static void begin_quiet(struct build_watch *b)
-{
-	build_watch_begin(b);
-	add(b, "f", &even);
-	add(b, "g", &even);
-}
 
 static void nothing(struct build_watch *b)
 {
@@ -329,140 +306,7 @@ static void coarse_trifle(struct build_watch *b)
 	build_same(b, 2, 0, 40, &did);
 }
 
-static void refused(struct build_watch *b)
-{
-	b->r.watch.refused = 1;
-	b->r.watch.allowed_rate = 1875;
-}
-
-static void refused_at_once(struct build_watch *b)
-{
-	build_watched(b, "hash");
-	b->r.watch.refused = 2;
-	b->r.watch.allowed_rate = 12500;
-}
-
-static void sliced(struct build_watch *b)
-{
-	add(b, "hash",
-	    &(struct build_calls){
-		    .calls = 100001, .ns = 2100, .interval = 4096, .covered_ns = 3 * NS_PER_S });
-	b->r.watch.charged_ps = 0;
-}
-
-static void sliced_and_slowed(struct build_watch *b)
-{
-	add(b, "hash",
-	    &(struct build_calls){
-		    .calls = 769231, .ns = 600, .interval = 4096, .covered_ns = 1 * NS_PER_S });
-	b->r.watch.charged_ps = 0;
-}
-
-static void slowed(struct build_watch *b)
-{
-	struct build_calls did = even;
-
-	did.calls = 2000001;
-	did.ns = 1100;
-	did.interval = 20000;
-	add(b, "hash", &did);
-}
-
-static void probe_load(struct build_watch *b)
-{
-	struct build_calls did = even;
-
-	did.probe_ns = 10000;
-	add(b, "heavy", &did);
-}
-
-static void over_price(struct build_watch *b)
-{
-	b->r.watch.charged_ps = UINT64_C(19000000000000);
-}
-
-static void over_price_by_the_recorder(struct build_watch *b)
-{
-	b->r.label.own_cpu_ns = 37 * NS_PER_S;
-}
-
-static void over_price_by_its_start(struct build_watch *b)
-{
-	over_price_by_the_recorder(b);
-	b->r.label.start_ns = 20 * NS_PER_S;
-}
-
-static void exactly_the_price(struct build_watch *b)
-{
-	b->r.watch.charged_ps = UINT64_C(18000000000000);
-}
-
-static void understated(struct build_watch *b)
-{
-	b->r.watched[1].charged_ps /= 2;
-}
-
-static void unmeasured(struct build_watch *b)
-{
-	b->r.watched[1].untimed_ps = 0;
-}
-
-static void unmeasured_hook(struct build_watch *b)
-{
-	b->r.watched[1].hook_ps = 0;
-}
-
-static void no_hook(struct build_watch *b)
-{
-	b->r.watched[1].hook_ps = b->r.watched[1].assumed_hook_ps = 0;
-}
-
-static void lost(struct build_watch *b)
-{
-	b->r.watch.lost_calls = 12;
-	b->r.watch.torn = 1;
-}
-
-static void lost_names(struct build_watch *b)
-{
-	b->r.watch.lost_names = 2;
-}
-
-static void backwards(struct build_watch *b)
-{
-	b->r.watched[0].backwards = 2;
-	b->r.watched[1].backwards = 1;
-}
-
-static void not_watched(struct build_watch *b)
-{
-	build_unwatched(b, "Gpu::submit", "inlined away");
-}
-
-static void five_not_watched(struct build_watch *b)
-{
-	for (int i = 0; i < 5; i++)
-		build_unwatched(b, "x", "not found");
-}
-
-static void left_out(struct build_watch *b)
-{
-	b->r.watch.scope = (struct str)STR_LITERAL("children are not watched");
-}
-
-static void slower_hook(struct build_watch *b)
-{
-	b->r.watch.hook = (struct str)STR_LITERAL("entry+return");
-	b->r.watch.hook_why = (struct str)STR_LITERAL("this kernel has no uprobe sessions");
-}
-
-static const struct {
-	const char *name;
-	void (*change)(struct build_watch *b);
-	const char *ids;		  /* joined by blanks */
-	const char *title;		  /* of the last one */
-	const char *evidence, *look_next; /* parts of the last one */
-} cases[] = {
+static const struct finding_case cases[] = {
 	{ "nothing stands out", nothing, "", "", "", "" },
 	{ "unfinished", unfinished, "unfinished", "The recording is unfinished",
 	  "2025-11-28 04:20:00 UTC, 1 h after its start.", "process 40" },
@@ -537,144 +381,21 @@ static const struct {
 	{ "few timed calls", coarse, "coarse", "Few calls were timed: import",
 	  "80 of 160 calls. With under 100", "--interval" },
 	{ "few timed calls of a trifle", coarse_trifle, "", "", "", "" },
-	{ "refused", refused, "refused", "g is called too often for the price",
-	  "The price of 1.00 % allows 1,875 calls a second of it. It has 3,000.", "--price" },
-	{ "refused before it was counted", refused_at_once, "refused",
-	  "hash is called too often for the price", "allows 12,500 calls a second of it.", "" },
-	{ "slices", sliced, "sliced", "Watched in slices: hash",
-	  "It was watched for 30.0 % of the time. Its calls and its total are estimates.",
-	  "TARE_WATCH" },
-	{ "slices that slow", sliced_and_slowed, "one_share sliced", "Watched in slices: hash",
-	  "Its probe takes 61.5 % of the time it covers, so it is called at least 769,231 times a "
-	  "second.",
-	  "" },
-	{ "a probe that slows", slowed, "one_share probe_slows", "Its probe slows hash",
-	  "It was watched all the time. Its probe takes 16.0 % of the time it covers, so it is "
-	  "called at least 200,000 times a second.",
-	  "" },
-	{ "probes inside", probe_load, "probe_load", "The place in the order cannot be told: heavy",
-	  "Probes inside its calls took 108 s, which is taken off and known to a third. What is "
-	  "left is 108 s.",
-	  "without its callees" },
-	{ "over the price", over_price, "over_price", "Watching cost more than its price",
-	  "It took 1.03 % of one CPU: 0.53 % in the program, 0.50 % in the recorder. The price is "
-	  "1.00 %.",
-	  "fewer functions" },
-	{ "over the price by the recorder", over_price_by_the_recorder, "over_price",
-	  "Watching cost more than its price", "1.03 % in the recorder", "higher --price" },
-	{ "over the price by its start", over_price_by_its_start, "over_price",
-	  "Watching cost more than its price", "", "longer run" },
-	{ "exactly the price", exactly_the_price, "", "", "", "" },
-	{ "less charged than the label says", understated, "cost_understated",
-	  "The cost on the label is too low", "less than its calls cost", "tare prove" },
-	{ "a cost that was not measured", unmeasured, "cost_unmeasured",
-	  "What a call costs was not measured",
-	  "1 of 2 rows are charged by a guess: counting a call of g is unmeasured (40 ns assumed).",
-	  "tare doctor" },
-	{ "a hook that was not measured", unmeasured_hook, "cost_unmeasured",
-	  "What a call costs was not measured", "", "" },
-	{ "no hook at all", no_hook, "", "", "", "" },
-	{ "lost", lost, "lost", "Some of what happened was lost", "Lost: 12 calls, 1 torn reading.",
-	  "deep recursion" },
-	{ "names lost", lost_names, "lost", "Some of what happened was lost", "Lost: 2 names.",
-	  "fewer names" },
-	{ "the clock went back", backwards, "clock_backwards", "The clock went back",
-	  "3 readings of CLOCK_MONOTONIC went back", "clock source" },
-	{ "not watched", not_watched, "not_watched", "1 of 3 names is not watched",
-	  "Gpu::submit: inlined away.", "tare watch --list" },
-	{ "five not watched", five_not_watched, "not_watched", "5 of 7 names are not watched",
-	  "x: not found; x: not found; x: not found; and 2 more.", "" },
-	{ "part is left out", left_out, "left_out", "Part of the program is left out",
-	  "children are not watched.", "-p PID" },
-	{ "a slower hook", slower_hook, "slower_hook", "Probes cost more than they need to",
-	  "They are by entry+return: this kernel has no uprobe sessions.", "newer kernel" },
 };
-
-static void plain_blanks(struct text *t)
-{
-	for (char *c = t->bytes; c != NULL && (c = strstr(c, TEXT_NBSP)) != NULL;) {
-		*c = ' ';
-		memmove(c + 1, c + 2, strlen(c + 1));
-	}
-	t->len = t->bytes != NULL ? strlen(t->bytes) : 0;
-}
-
-static void assert_contains(struct text *t, const char *part)
-{
-	plain_blanks(t);
-	if (strstr(text_chars(t), part) == NULL)
-		fail_msg("'%s' is not in '%s'", part, text_chars(t));
-}
-
-static void open_findings(struct build_watch *b, struct findings *f)
-{
-	SCOPED(watch_analysis_free) struct watch_analysis a = WATCH_ANALYSIS_EMPTY;
-	struct err err = ERR_EMPTY;
-
-	build_watch_sort(b);
-	assert_int_equal(watch_analysis_open(&b->r, 0, UINT64_MAX, &a, &err), 0);
-	assert_int_equal(watch_findings_open(&b->r, &a, f, &err), 0);
-}
 
 static void each_rule_holds_when_it_should_and_only_then(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		SCOPED(build_watch_free) struct build_watch b;
-		SCOPED(findings_free) struct findings f = { .count = 0 };
-		SCOPED(text_free) struct text ids = TEXT_EMPTY;
-
-		print_message("%s\n", cases[i].name);
-		begin_quiet(&b);
-		cases[i].change(&b);
-		open_findings(&b, &f);
-		for (size_t n = 0; n < f.count; n++)
-			text_printf(&ids, "%s%s", n > 0 ? " " : "", f.rows[n].id);
-		assert_string_equal(text_chars(&ids), cases[i].ids);
-		if (f.count == 0)
-			continue;
-		plain_blanks(&f.rows[f.count - 1].title);
-		assert_string_equal(text_chars(&f.rows[f.count - 1].title), cases[i].title);
-		assert_contains(&f.rows[f.count - 1].evidence, cases[i].evidence);
-		assert_contains(&f.rows[f.count - 1].look_next, cases[i].look_next);
-	}
+	check_findings(cases, ARRAY_LEN(cases));
 }
 
-/* Of rules that exclude each other one holds in each half. */
-static void every_finding_is_written_as_findings_are(void **state)
+static void every_rule_of_the_program_has_a_case(void **state)
 {
-	size_t known = 0;
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		SCOPED(build_watch_free) struct build_watch b;
-		SCOPED(findings_free) struct findings f = { .count = 0 };
-
-		begin_quiet(&b);
-		cases[i].change(&b);
-		open_findings(&b, &f);
-		for (size_t n = 0; n < f.count; n++) {
-			struct finding *row = &f.rows[n];
-			const char *look = text_chars(&row->look_next);
-
-			assert_memory_equal(look, "Look next at ", 13);
-			assert_int_equal(look[strlen(look) - 1], '.');
-			assert_int_equal(row->evidence.bytes[row->evidence.len - 1], '.');
-			assert_true(row->title.bytes[row->title.len - 1] != '.');
-			assert_null(strchr(text_chars(&row->title), '!'));
-			assert_null(strchr(text_chars(&row->evidence), '!'));
-		}
-	}
-	/* Every id was seen above, and they are listed once. */
-	for (const char *id; (id = watch_findings_id(known)) != NULL; known++) {
-		bool is_met = strcmp(id, "known_issue") == 0;
-
-		for (size_t i = 0; i < ARRAY_LEN(cases) && !is_met; i++)
-			is_met = strstr(cases[i].ids, id) != NULL;
-		if (!is_met)
-			fail_msg("no case has %s", id);
-	}
-	assert_in_range(known, 25, FINDINGS_MAX);
+	for (size_t i = 0; i < 13; i++)
+		if (!is_met(watch_findings_id(i), cases, ARRAY_LEN(cases)))
+			fail_msg("no case has %s", watch_findings_id(i));
+	assert_string_equal(watch_findings_id(12), "coarse");
 }
 
 static void hostile_names_are_harmless_in_findings(void **state)
@@ -703,7 +424,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_rule_holds_when_it_should_and_only_then),
-		cmocka_unit_test(every_finding_is_written_as_findings_are),
+		cmocka_unit_test(every_rule_of_the_program_has_a_case),
 		cmocka_unit_test(hostile_names_are_harmless_in_findings),
 	};
 

@@ -399,90 +399,81 @@ static void no_name(struct build_watch *b)
 }
 
 /* In the order of the rules; a case in which several would speak shows that the first one does. */
+static const struct {
+	void (*make)(struct build_watch *b);
+	const char *want;
+} sentences[] = {
+	{ nothing_at_all, "Nothing was watched: no function was found" },
+	{ one_not_watched, "Nothing was watched: Gpu::submit — inlined away" },
+	{ three_not_watched, "Nothing was watched: none of 3 names could be" },
+	{ of_a_slow_frame, "Of a slow frame, 56.4 % ± 0.6 is Pathfinder::findPath" },
+	{ the_only_slow_frame, "Of the only slow frame, 75.0 % is Pathfinder::findPath" },
+	{ the_only_slow_frame_elsewhere,
+	  "Of the only slow frame, 90.0 % is in no watched function" },
+	{ parts_were_cut, "Of a slow frame, at least 56.4 % ± 0.6 is Pathfinder::findPath" },
+	{ parts_were_cut_and_none_stands_out,
+	  "No part of a slow frame stands out: the largest is Pathfinder::findPath, "
+	  "4.8 % ± 0.5" },
+	{ slow_elsewhere, "Of a slow frame, 95.2 % ± 0.5 is in no watched function" },
+	{ slow_without_parts, "Of a slow frame, 100.0 % is in no watched function" },
+	{ no_slow_part_stands_out, "No part of a slow frame stands out: the largest is "
+				   "Net::flush, 8.3 %" },
+	{ no_slow_frame, "No frame over 50 ms in 72,000" },
+	{ slow_is_not_asked_for,
+	  "Pathfinder::findPath takes 13.18 % ± 0.03 of the run, 2.20 µs a call" },
+	{ frames_did_not_come,
+	  "Pathfinder::findPath takes 13.18 % ± 0.03 of the run, 2.20 µs a call" },
+	{ frames_alone, "A frame takes 50.0 ms: no function was watched" },
+	{ frames_alone_that_did_not_come, "No frame was seen, and no function was watched" },
+	{ a_task_alone, "A task takes 10.00 µs ± 0.01: no function was watched" },
+	{ not_called, "Chat::filter was not called in 1 h" },
+	{ none_called, "None of the 12 functions was called in 1 h" },
+	{ never_timed, "Chat::filter was called 3 times and never timed" },
+	{ called_once, "Chat::filter was called once and never timed" },
+	{ several_never_timed, "5 functions were called 5,400 times and never timed" },
+	{ too_few_timed, "Chat::filter was called 4 times, too few of them timed for a total" },
+	{ one_stands_out, "Script::onMovement takes 13.18 % ± 0.03 of the run, 2.20 µs a call" },
+	{ one_stands_out_by_itself, "Script::onMovement itself takes 10.43 % ± 0.03 of the "
+				    "run, 1.74 µs a call" },
+	{ calls_under_the_floor, "Hash::mix takes at most 38.4 % of the run: a call is "
+				 "under the timing floor" },
+	{ the_second_stands_out_surely,
+	  "Net::flush takes 11.98 % ± 0.03 of the run, 2.00 µs a call" },
+	{ the_largest_cannot_be_ranked,
+	  "No order can be told: probes inside Script::onMovement took 497 s, it 475 s" },
+	{ p99_grew, "p99 of Net::flush went from 0.70 to 2.38 ms ± 0.03 at 03:55:20" },
+	{ p99_grew_on_a_fine_clock,
+	  "p99 of Net::flush went from 0.70 to 2.38 ms ± 0.03 at 03:55:37" },
+	{ p99_grew_in_long_windows, "p99 of Net::flush went from 0.70 to 2.38 ms ± 0.03 at 08:02" },
+	{ p99_grew_on_another_day,
+	  "p99 of Net::flush went from 0.70 to 2.38 ms ± 0.03 at 2025-11-28 22:10" },
+	{ a_mean_grew, "A call of Net::flush went from 22 to 70 µs ± 2 over the run" },
+	{ a_trifle_grew, "All 2 functions take 0.30 % ± 0.02: the time is elsewhere" },
+	{ it_grew_by_half, "Net::flush takes 2.67 % ± 0.09 of the run: the time is elsewhere" },
+	{ all_take_little, "All 12 functions take 0.48 % ± 0.01: the time is elsewhere" },
+	{ one_takes_little, "Chat::filter takes 0.04 % ± 0.01 of the run: the time is elsewhere" },
+	{ all_take_little_under_the_floor,
+	  "All 2 functions take at most 0.01 %: the time is elsewhere" },
+	{ many_take_some, "Net::flush takes 9.00 % ± 0.01 of the run, 10.0 µs a call" },
+	{ little_of_what_is_known, "Chat::filter takes 0.04 % ± 0.01 of the run, 5.00 µs a call" },
+	{ unfinished, "Unfinished, saved until 04:20:00: Script::onMovement takes 13.18 % ± "
+		      "0.03 of the run, 2.20 µs a call" },
+	{ a_hostile_name, "\\x1b[2J\\u{202e}h\\n takes 13.18 % ± 0.03 of the run, 2.20 µs "
+			  "a call" },
+	{ a_hostile_reason, "Nothing was watched: f — \\x1b[31mnot found" },
+	{ no_name, "(no name) takes 13.18 % ± 0.03 of the run, 2.20 µs a call" },
+};
+
 static void the_first_rule_that_holds_speaks(void **state)
 {
-	static const struct {
-		void (*make)(struct build_watch *b);
-		const char *want;
-	} cases[] = {
-		{ nothing_at_all, "Nothing was watched: no function was found" },
-		{ one_not_watched, "Nothing was watched: Gpu::submit — inlined away" },
-		{ three_not_watched, "Nothing was watched: none of 3 names could be" },
-		{ of_a_slow_frame, "Of a slow frame, 56.4 % ± 0.6 is Pathfinder::findPath" },
-		{ the_only_slow_frame, "Of the only slow frame, 75.0 % is Pathfinder::findPath" },
-		{ the_only_slow_frame_elsewhere,
-		  "Of the only slow frame, 90.0 % is in no watched function" },
-		{ parts_were_cut,
-		  "Of a slow frame, at least 56.4 % ± 0.6 is Pathfinder::findPath" },
-		{ parts_were_cut_and_none_stands_out,
-		  "No part of a slow frame stands out: the largest is Pathfinder::findPath, "
-		  "4.8 % ± 0.5" },
-		{ slow_elsewhere, "Of a slow frame, 95.2 % ± 0.5 is in no watched function" },
-		{ slow_without_parts, "Of a slow frame, 100.0 % is in no watched function" },
-		{ no_slow_part_stands_out, "No part of a slow frame stands out: the largest is "
-					   "Net::flush, 8.3 %" },
-		{ no_slow_frame, "No frame over 50 ms in 72,000" },
-		{ slow_is_not_asked_for,
-		  "Pathfinder::findPath takes 13.18 % ± 0.03 of the run, 2.20 µs a call" },
-		{ frames_did_not_come,
-		  "Pathfinder::findPath takes 13.18 % ± 0.03 of the run, 2.20 µs a call" },
-		{ frames_alone, "A frame takes 50.0 ms: no function was watched" },
-		{ frames_alone_that_did_not_come,
-		  "No frame was seen, and no function was watched" },
-		{ a_task_alone, "A task takes 10.00 µs ± 0.01: no function was watched" },
-		{ not_called, "Chat::filter was not called in 1 h" },
-		{ none_called, "None of the 12 functions was called in 1 h" },
-		{ never_timed, "Chat::filter was called 3 times and never timed" },
-		{ called_once, "Chat::filter was called once and never timed" },
-		{ several_never_timed, "5 functions were called 5,400 times and never timed" },
-		{ too_few_timed,
-		  "Chat::filter was called 4 times, too few of them timed for a total" },
-		{ one_stands_out,
-		  "Script::onMovement takes 13.18 % ± 0.03 of the run, 2.20 µs a call" },
-		{ one_stands_out_by_itself, "Script::onMovement itself takes 10.43 % ± 0.03 of the "
-					    "run, 1.74 µs a call" },
-		{ calls_under_the_floor, "Hash::mix takes at most 38.4 % of the run: a call is "
-					 "under the timing floor" },
-		{ the_second_stands_out_surely,
-		  "Net::flush takes 11.98 % ± 0.03 of the run, 2.00 µs a call" },
-		{ the_largest_cannot_be_ranked,
-		  "No order can be told: probes inside Script::onMovement took 497 s, it 475 s" },
-		{ p99_grew, "p99 of Net::flush went from 0.70 to 2.38 ms ± 0.03 at 03:55:20" },
-		{ p99_grew_on_a_fine_clock,
-		  "p99 of Net::flush went from 0.70 to 2.38 ms ± 0.03 at 03:55:37" },
-		{ p99_grew_in_long_windows,
-		  "p99 of Net::flush went from 0.70 to 2.38 ms ± 0.03 at 08:02" },
-		{ p99_grew_on_another_day,
-		  "p99 of Net::flush went from 0.70 to 2.38 ms ± 0.03 at 2025-11-28 22:10" },
-		{ a_mean_grew, "A call of Net::flush went from 22 to 70 µs ± 2 over the run" },
-		{ a_trifle_grew, "All 2 functions take 0.30 % ± 0.02: the time is elsewhere" },
-		{ it_grew_by_half,
-		  "Net::flush takes 2.67 % ± 0.09 of the run: the time is elsewhere" },
-		{ all_take_little, "All 12 functions take 0.48 % ± 0.01: the time is elsewhere" },
-		{ one_takes_little,
-		  "Chat::filter takes 0.04 % ± 0.01 of the run: the time is elsewhere" },
-		{ all_take_little_under_the_floor,
-		  "All 2 functions take at most 0.01 %: the time is elsewhere" },
-		{ many_take_some, "Net::flush takes 9.00 % ± 0.01 of the run, 10.0 µs a call" },
-		{ little_of_what_is_known,
-		  "Chat::filter takes 0.04 % ± 0.01 of the run, 5.00 µs a call" },
-		{ unfinished,
-		  "Unfinished, saved until 04:20:00: Script::onMovement takes 13.18 % ± "
-		  "0.03 of the run, 2.20 µs a call" },
-		{ a_hostile_name, "\\x1b[2J\\u{202e}h\\n takes 13.18 % ± 0.03 of the run, 2.20 µs "
-				  "a call" },
-		{ a_hostile_reason, "Nothing was watched: f — \\x1b[31mnot found" },
-		{ no_name, "(no name) takes 13.18 % ± 0.03 of the run, 2.20 µs a call" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(sentences); i++) {
 		SCOPED(build_watch_free) struct build_watch b;
 
-		print_message("%s\n", cases[i].want);
+		print_message("%s\n", sentences[i].want);
 		build_watch_begin(&b);
-		cases[i].make(&b);
-		says(&b, cases[i].want);
+		sentences[i].make(&b);
+		says(&b, sentences[i].want);
 	}
 }
 
