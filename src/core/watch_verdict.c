@@ -186,11 +186,15 @@ static void put_takes(const struct spoken *s, const struct watched_answer *answe
 		text_put(s->t, " of the run: a call is under the timing floor");
 		return;
 	}
-	watch_put_share(s->t, answer->share_of_run);
-	text_put(s->t, " of the run, ");
+	if (answer->share_of_run.has_error) {
+		watch_put_share(s->t, answer->share_of_run);
+		text_put(s->t, " of the run, ");
+	}
 	measured_put_duration(s->t, calls > 0 ? answer->own_ns.value / calls : 0,
 			      MEASURED_NO_ERROR);
 	text_put(s->t, " a call");
+	if (!answer->share_of_run.has_error)
+		text_put(s->t, "; too few were timed to tell its share of the run");
 }
 
 static bool says_one_takes(const struct spoken *s)
