@@ -32,6 +32,11 @@ struct probes_sum {
 	uint64_t probe_ns, abandoned, backwards, clamped;
 };
 
+/* Own time of the ended window, and what estimates took too much of it so far. */
+struct probes_own {
+	uint64_t window_ns, debt_ns;
+};
+
 struct probes_point {
 	const struct place *place; /* borrowed */
 	bool is_frame;
@@ -39,7 +44,9 @@ struct probes_point {
 	uint32_t link;			/* NO_LINK: not attached */
 	char why_not[64];		/* empty: none */
 	struct probes_sum last, window; /* as of the last turn; what the ended window adds */
-	uint64_t given_up;		/* calls that were open when it was detached */
+	struct probes_own first_own, own;
+	uint64_t clamped;  /* of the ended window: own times below 0 */
+	uint64_t given_up; /* calls that were open when it was detached */
 	uint64_t max_ns;
 	uint32_t interval;		 /* the largest of the ended window */
 	uint64_t peek_calls, peek_timed; /* when the running window began */

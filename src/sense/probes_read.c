@@ -98,6 +98,19 @@ static struct probes_sum sum_less(const struct probes_sum *now, const struct pro
 	return less;
 }
 
+/* Own time is what watched calls directly inside leave. They are a sample, and may stand for more than the whole: what is too
+ * much is taken off the next windows, so that windows together are right. True: it came out below 0. */
+static bool own_next(struct probes_own *own, uint64_t ns, uint64_t nested_ns)
+{
+	int64_t left_ns = (int64_t)(ns - nested_ns) - (int64_t)own->debt_ns;
+
+	own->debt_ns = left_ns < 0 ? (uint64_t)-left_ns : 0;
+	own->window_ns = left_ns < 0 ? 0 : (uint64_t)left_ns;
+	if (own->window_ns > ns)
+		own->window_ns = ns;
+	return left_ns < 0;
+}
+
 /* Keeps the newest whole reading of every CPU's counter, and adds them up. */
 static void read_point(struct watch_source *s, uint32_t point, uint64_t window)
 {
@@ -122,6 +135,8 @@ static void read_point(struct watch_source *s, uint32_t point, uint64_t window)
 	}
 	p->window = sum_less(&sum, &p->last);
 	p->last = sum;
+	p->clamped = own_next(&p->first_own, p->window.first_ns, p->window.first_nested_ns) +
+		     own_next(&p->own, p->window.weighted_ns, p->window.nested_ns);
 }
 
 /* What the histogram gained. It is as large as a point's timed calls are many, so it is not touched before the first. */
@@ -176,36 +191,23 @@ int probes_read_window(struct watch_source *s)
 
 /* ---- as core counts it ---- */
 
-/* Own time: what watched calls directly inside leave. They are a sample, and may be estimated as more than the whole. */
-static uint64_t own_ns(uint64_t ns, uint64_t nested_ns, uint64_t *clamped)
-{
-	int64_t own = (int64_t)(ns - nested_ns);
-
-	if (own < 0)
-		(*clamped)++;
-	if (own < 0)
-		return 0;
-	return (uint64_t)own > ns ? ns : (uint64_t)own;
-}
-
 int probes_seen(struct watch_source *s, uint32_t point, uint64_t span_ns, struct calls_seen *out,
 		struct histogram *histogram, struct watchlist_losses *losses)
 {
 	const struct probes_point *p = &s->points[point];
 	const struct probes_sum *w = &p->window;
-	uint64_t clamped = w->clamped;
 	struct calls_seen seen = {
 		.calls = w->calls,
 		.span_ns = span_ns,
 		.covered_ns = span_ns,
 		.firsts = w->firsts,
 		.first_ns = w->first_ns,
-		.first_own_ns = own_ns(w->first_ns, w->first_nested_ns, &clamped),
+		.first_own_ns = p->first_own.window_ns,
 		.others = w->others,
 		.weight = w->weights,
 		.weight_squared = w->weights_squared,
 		.weighted_ns = w->weighted_ns,
-		.weighted_own_ns = own_ns(w->weighted_ns, w->nested_ns, &clamped),
+		.weighted_own_ns = p->own.window_ns,
 		.squares = w->squares,
 		.probe_ns = w->probe_ns,
 		.max_ns = p->max_ns,
@@ -221,6 +223,6 @@ int probes_seen(struct watch_source *s, uint32_t point, uint64_t span_ns, struct
 	*out = seen;
 	*losses = (struct watchlist_losses){ .abandoned = w->abandoned,
 					     .backwards = w->backwards,
-					     .clamped = clamped };
+					     .clamped = w->clamped + p->clamped };
 	return 0;
 }
