@@ -84,8 +84,9 @@ static __always_inline bool is_timed(struct hit *hit, uint32_t *out_weight)
 	return take_other(hit, out_weight);
 }
 
-/* Remembers a call that is timed from now on. */
-static __always_inline void push(struct hit *hit, struct thread *thread, uint32_t weight)
+/* Remembers a call that is timed; its clock is not started yet. */
+static __always_inline struct open_call *push(struct hit *hit, struct thread *thread,
+					      uint32_t weight)
 {
 	uint32_t depth = thread->depth;
 	struct open_call *open = open_at(thread, depth);
@@ -106,32 +107,49 @@ static __always_inline void push(struct hit *hit, struct thread *thread, uint32_
 	add(&control.open, 1);
 	add(&hit->counter->started, 1);
 	add(&hit->point->timed, 1);
-	open->start_ns = bpf_ktime_get_ns(); /* last: what stands above is not the function's */
+	return open;
 }
 
-/* A call that is due, or the first of a window. True: it is timed. */
-static __noinline int begin(struct hit *hit)
+/* Remembers a call that is due, or the first of a window. NULL: it is not timed. */
+static __always_inline struct open_call *open_call(struct hit *hit)
 {
 	struct thread *thread = thread_of(BPF_LOCAL_STORAGE_GET_F_CREATE);
 	uint32_t weight = 0;
 
 	if (thread == NULL) {
 		add(&control.lost_places, 1);
-		return 0;
+		return NULL;
 	}
 	if (hit->is_counted || !is_home(thread, hit->sp)) {
 		if (is_timed(hit, &weight) && !hit->is_counted)
 			add(&control.lost_returns, 1);
-		return hit->is_counted ? pass(hit) : 0;
+		if (hit->is_counted)
+			pass(hit);
+		return NULL;
 	}
 	drop_gone(thread, hit->sp);
-	if (!is_timed(hit, &weight))
-		return pass(hit);
+	if (!is_timed(hit, &weight)) {
+		pass(hit);
+		return NULL;
+	}
 	if (thread->depth >= WATCH_DEPTH) {
 		add(&control.lost_returns, 1);
-		return pass(hit);
+		pass(hit);
+		return NULL;
 	}
-	push(hit, thread, weight);
+	return push(hit, thread, weight);
+}
+
+/* Counts a call that may be timed. It is counted after `started`: who reads in between must not take it for one that is not
+ * timed, as it would then count twice. True: it is timed. */
+static __noinline int begin(struct hit *hit)
+{
+	struct open_call *open = open_call(hit);
+
+	add(&hit->counter->calls, 1);
+	if (open == NULL)
+		return 0;
+	open->start_ns = bpf_ktime_get_ns(); /* last: what stands above is not the function's */
 	return 1;
 }
 
@@ -191,10 +209,11 @@ static __always_inline bool enter(struct pt_regs *regs)
 		mark_frame(&hit);
 		return false;
 	}
-	hit.call = __sync_fetch_and_add(&hit.counter->calls, 1) + 1;
+	hit.call = read_once(&hit.counter->calls) + 1;
 	if (read_once(&hit.counter->window) != read_once(&control.window) ||
 	    hit.call >= read_once(&hit.counter->due))
 		return begin(&hit);
+	add(&hit.counter->calls, 1);
 	if (read_once(&control.open) != 0)
 		pass(&hit);
 	return false;

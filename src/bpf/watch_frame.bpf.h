@@ -93,8 +93,8 @@ static __always_inline void count_frame(struct watch_counter *counter, uint32_t 
 	uint32_t step = bucket_of(ns);
 
 	bucket_add_square(&squares, ns, 1);
-	add(&counter->calls, 1);
 	add(&counter->started, 1);
+	add(&counter->calls, 1);
 	add(&counter->begun, 1);
 	add(&counter->others, 1);
 	add(&counter->weights, 1);

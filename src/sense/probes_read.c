@@ -19,8 +19,10 @@ static const struct watch_counter *counter_at(const struct watch_source *s, uint
 	return &s->counters[(size_t)cpu * s->point_count + point];
 }
 
-/* Copies a counter between two changes. False: there was always one under way. */
-static bool read_counter(const struct watch_counter *from, struct watch_counter *out)
+/* Copies a counter between two changes, `before` being the last copy. False: there was always one under way. Where a call
+ * is being timed `started` is ahead of `calls`, and untimed ones seem to have become fewer. */
+static bool read_counter(const struct watch_counter *from, const struct watch_counter *before,
+			 struct watch_counter *out)
 {
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t done = peek_word(&from->done);
@@ -28,7 +30,8 @@ static bool read_counter(const struct watch_counter *from, struct watch_counter 
 
 		for (size_t word = 0; word < sizeof(*out) / sizeof(uint64_t); word++)
 			((uint64_t *)out)[word] = peek_word((const uint64_t *)from + word);
-		if (is_whole && peek_word(&from->begun) == done)
+		if (is_whole && peek_word(&from->begun) == done &&
+		    (int64_t)(out->calls - out->started - before->calls + before->started) >= 0)
 			return true;
 	}
 	return false;
@@ -123,7 +126,7 @@ static void read_point(struct watch_source *s, uint32_t point, uint64_t window)
 		struct watch_counter *held = &s->held[(size_t)cpu * s->point_count + point];
 		struct watch_counter now;
 
-		if (read_counter(counter_at(s, cpu, point), &now))
+		if (read_counter(counter_at(s, cpu, point), held, &now))
 			*held = now;
 		else
 			s->torn++;

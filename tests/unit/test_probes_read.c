@@ -159,6 +159,23 @@ static void a_reading_with_a_change_under_way_comes_with_the_next_window(void **
 	assert_int_equal(w.source.torn, 1);
 }
 
+static void a_call_that_is_just_being_timed_is_not_taken_for_an_untimed_one(void **state)
+{
+	(void)state;
+	counter(0, 0)->calls = 5;
+	turn(0);
+	assert_int_equal(w.seen.calls, 5);
+	counter(0, 0)->started = 1; /* and its call comes next */
+	turn(0);
+	assert_int_equal(w.seen.calls, 0);
+	counter(0, 0)->calls = 6;
+	turn(0);
+	assert_int_equal(w.seen.calls, 0);
+	counter(0, 0)->firsts = 1;
+	turn(0);
+	assert_int_equal(w.seen.calls, 1);
+}
+
 static void own_time_below_0_is_0_counted_and_taken_off_the_next_windows(void **state)
 {
 	(void)state;
@@ -212,6 +229,7 @@ int main(void)
 		TEST(a_timed_call_counts_in_the_window_in_which_it_ends),
 		TEST(a_timed_call_that_never_ends_counts_when_that_is_known),
 		TEST(a_reading_with_a_change_under_way_comes_with_the_next_window),
+		TEST(a_call_that_is_just_being_timed_is_not_taken_for_an_untimed_one),
 		TEST(own_time_below_0_is_0_counted_and_taken_off_the_next_windows),
 		TEST(the_longest_and_the_interval_are_those_of_the_window),
 		TEST(firsts_and_budgets_count_from_the_windows_begin),

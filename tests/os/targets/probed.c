@@ -138,7 +138,7 @@ WATCHED void inner(void)
 {
 	uint64_t from = now_ns();
 
-	spin_ns(50000);
+	spin_ns(500000);
 	in_inner_ns += now_ns() - from;
 }
 
@@ -172,7 +172,7 @@ WATCHED void outer(void)
 	inner();
 	between();
 	unwatched();
-	spin_ns(100000);
+	spin_ns(1000000);
 	in_outer_ns += now_ns() - from;
 }
 
