@@ -194,7 +194,7 @@ static void put_takes(const struct spoken *s, const struct watched_answer *answe
 			      MEASURED_NO_ERROR);
 	text_put(s->t, " a call");
 	if (!answer->share_of_run.has_error)
-		text_put(s->t, "; too few were timed to tell its share of the run");
+		text_put(s->t, "; its share of the run cannot be told");
 }
 
 static bool says_one_takes(const struct spoken *s)
