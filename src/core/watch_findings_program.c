@@ -36,9 +36,13 @@ bool watch_rule_slow_part(const struct watch_facts *f, struct finding *out)
 		return false;
 	watch_put_name(&out->title, largest->row);
 	text_put(&out->title, " is the largest part of ");
-	text_put_exact(&out->title, largest->frames_largest);
-	text_put(&out->title, " of ");
-	text_put_counted(&out->title, f->a->slow.kept, "slow frame");
+	if (f->a->slow.is_estimate) {
+		text_put(&out->title, "slow frames"); /* in most its calls were not timed */
+	} else {
+		text_put_exact(&out->title, largest->frames_largest);
+		text_put(&out->title, " of ");
+		text_put_counted(&out->title, f->a->slow.kept, "slow frame");
+	}
 	text_put(&out->evidence, f->a->slow.is_at_least ? "Of a slow frame it takes at least "
 							: "Of a slow frame it takes ");
 	watch_put_share(&out->evidence, largest->slow_share);
@@ -319,8 +323,8 @@ bool watch_rule_below_floor(const struct watch_facts *f, struct finding *out)
 	text_put(&out->evidence, "An empty function reads as ");
 	measured_put_duration(&out->evidence, (double)first->row->floor_ps / (double)PS_PER_NS,
 			      MEASURED_NO_ERROR);
-	text_put(&out->evidence, ", a call of it as less than twice that. It takes at most ");
-	measured_put_share(&out->evidence, first->at_most_of_run, 0, true);
+	text_put(&out->evidence, ", a call of it as less than twice that. It takes ");
+	watch_put_at_most(&out->evidence, first->at_most_of_run);
 	text_put(&out->evidence, " of the run.");
 	text_put(&out->look_next, first->row->kind == WATCHED_PROBE
 					  ? "Look next at counting it from inside: TARE_WATCH of "

@@ -181,8 +181,7 @@ static void put_takes(const struct spoken *s, const struct watched_answer *answe
 		text_put(s->t, " itself");
 	text_put(s->t, " takes ");
 	if (answer->calls.is_below_floor) {
-		text_put(s->t, "at most ");
-		measured_put_share(s->t, answer->at_most_of_run, 0, true);
+		watch_put_at_most(s->t, answer->at_most_of_run);
 		text_put(s->t, " of the run: a call is under the timing floor");
 		return;
 	}
@@ -279,8 +278,7 @@ static bool says_elsewhere(const struct spoken *s)
 		text_printf(s->t, "All %u functions take ", a->functions);
 	}
 	if (upper > a->all_of_run.value + a->all_of_run.error) {
-		text_put(s->t, "at most ");
-		measured_put_share(s->t, upper, 0, true);
+		watch_put_at_most(s->t, upper);
 	} else {
 		watch_put_share(s->t, a->all_of_run);
 	}

@@ -24,6 +24,15 @@ void watch_put_share(struct text *t, struct estimate e)
 		text_put(t, DASH TEXT_NBSP "not measured");
 }
 
+void watch_put_at_most(struct text *t, double share)
+{
+	struct text_share parts = measured_share(share, 0, true);
+
+	if (share > 0 && strncmp(parts.number, "under", strlen("under")) != 0)
+		text_put(t, "at most ");
+	text_put(t, parts.number);
+}
+
 void watch_put_change(struct text *t, double from_ns, double to_ns, double error_ns)
 {
 	enum measured_unit unit = measured_unit_of(fmax(from_ns, to_ns));

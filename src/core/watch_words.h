@@ -14,8 +14,14 @@ uint64_t watch_whole(double value);
 /* Appends a share: as measured_put_share(), and "— not measured" when it is not known. */
 void watch_put_share(struct text *t, struct estimate e);
 
+/* Appends an upper end: "at most 3.0 %", "under 0.01 %" for what would round to 0, and "0". */
+void watch_put_at_most(struct text *t, double share);
+
 /* Appends "from 0.7 to 2.4 ms ± 0.3", both in one unit, with the digits that the error allows. */
 void watch_put_change(struct text *t, double from_ns, double to_ns, double error_ns);
+
+/* Appends an upper end: "at most 3.0 %", "under 0.01 %" for what would round to 0, and "0". */
+void watch_put_at_most(struct text *t, double share);
 
 /* Appends "from 0.7 to 2.4 ms ± 0.3 at 19:36" for a step, else "... over the run". */
 void watch_put_growth(struct text *t, const struct recording *r, const struct growth *growth);

@@ -77,8 +77,8 @@ static void hot_frames(struct build_watch *b, uint32_t weather, uint32_t pathing
 
 void make_colony(struct build_watch *b)
 {
-	uint32_t frame = scope(b, "tick", 1), weather = scope(b, "weather", 8),
-		 pathing = scope(b, "pathing", 8), think = scope(b, "think", 64),
+	uint32_t frame = scope(b, "tick", 1), weather = scope(b, "weather", 1),
+		 pathing = scope(b, "pathing", 1), think = scope(b, "think", 1),
 		 at = scope(b, "grid::at", 4096), raid = scope(b, "raid", 8),
 		 trade = scope(b, "trade", 8), save = scope(b, "save_world", 1);
 
@@ -92,7 +92,7 @@ void make_colony(struct build_watch *b)
 		   &(struct build_calls){ .calls = TICKS,
 					  .ns = 900 * US,
 					  .spread_ns = 200 * US,
-					  .interval = 8,
+					  .interval = 1,
 					  .tail_ns = 33 * MS });
 	for (uint32_t i = 0; i < WINDOWS; i++) {
 		uint64_t ns = 9 * MS + i * 14 * US;
@@ -101,14 +101,14 @@ void make_colony(struct build_watch *b)
 			    &(struct build_calls){ .calls = TICKS,
 						   .ns = ns,
 						   .spread_ns = ns / 5,
-						   .interval = 8,
+						   .interval = 1,
 						   .own_part = 0.8 });
 	}
 	build_same(b, think, 0, WINDOWS,
 		   &(struct build_calls){ .calls = 60 * TICKS,
 					  .ns = 150 * US,
 					  .spread_ns = 60 * US,
-					  .interval = 64,
+					  .interval = 1,
 					  .first_ns = 900 * US });
 	build_same(b, at, 0, WINDOWS,
 		   &(struct build_calls){

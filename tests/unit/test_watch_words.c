@@ -44,6 +44,26 @@ static void a_share_says_also_why_there_is_none(void **state)
 	}
 }
 
+static void an_upper_end_that_rounds_to_nothing_is_said_once(void **state)
+{
+	static const struct {
+		double share;
+		const char *want;
+	} cases[] = {
+		{ 0.03, "at most 3.0 %" },
+		{ 0.00001, "under 0.01 %" },
+		{ 0, "0" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		SCOPED(text_free) struct text t = TEXT_EMPTY;
+
+		watch_put_at_most(&t, cases[i].share);
+		assert_says(&t, cases[i].want);
+	}
+}
+
 static void a_change_is_in_one_unit_with_the_digits_of_its_error(void **state)
 {
 	static const struct {
@@ -141,6 +161,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_share_says_also_why_there_is_none),
+		cmocka_unit_test(an_upper_end_that_rounds_to_nothing_is_said_once),
 		cmocka_unit_test(a_change_is_in_one_unit_with_the_digits_of_its_error),
 		cmocka_unit_test(a_time_of_day_is_as_fine_as_its_windows),
 		cmocka_unit_test(a_time_beyond_all_dates_is_the_last_one),
