@@ -306,12 +306,12 @@ static __noinline int end(struct hit *hit, struct thread *thread, struct open_ca
 	return 0;
 }
 
-/* A function is left through a return probe. */
-static __always_inline void leave(struct pt_regs *regs)
+/* A function is left whose return address lies, or lay, at `sp`. */
+static __always_inline void leave(struct pt_regs *regs, uint64_t sp)
 {
 	uint64_t now_ns = bpf_ktime_get_ns();
 	uint64_t cookie = bpf_get_attach_cookie(regs);
-	struct hit hit = { .regs = regs, .at = (uint32_t)cookie & ~WATCH_COUNTED };
+	struct hit hit = { .regs = regs, .sp = sp, .at = (uint32_t)cookie & ~WATCH_COUNTED };
 	struct thread *thread;
 	struct open_call *open;
 
@@ -322,7 +322,6 @@ static __always_inline void leave(struct pt_regs *regs)
 	hit.counter = counter_of(hit.at);
 	if (thread == NULL || hit.point == NULL || hit.counter == NULL)
 		return;
-	hit.sp = PT_REGS_SP(regs) - sizeof(uint64_t); /* where the return address was */
 	drop_under(thread, hit.sp);
 	if (thread->depth == 0)
 		return;
@@ -337,6 +336,12 @@ static __always_inline void leave(struct pt_regs *regs)
 	end(&hit, thread, open, now_ns);
 }
 
+/* The same through a return probe: the return address is taken off the stack by then. */
+static __always_inline void leave_by_return(struct pt_regs *regs)
+{
+	leave(regs, PT_REGS_SP(regs) - sizeof(uint64_t));
+}
+
 /* Entry and return in one; an entry that returns 1 has no return. */
 SEC("kprobe")
 int watch_session(struct pt_regs *regs)
@@ -344,7 +349,7 @@ int watch_session(struct pt_regs *regs)
 	if (is_empty)
 		return 1;
 	if (bpf_session_is_return()) {
-		leave(regs);
+		leave_by_return(regs);
 		return 0;
 	}
 	return !enter(regs);
@@ -362,7 +367,16 @@ SEC("kprobe")
 int watch_return(struct pt_regs *regs)
 {
 	if (!is_empty && is_ours())
-		leave(regs);
+		leave_by_return(regs);
+	return 0;
+}
+
+/* At an instruction by which a function is left: its ret, or a jump to what it calls last. */
+SEC("kprobe")
+int watch_exit_place(struct pt_regs *regs)
+{
+	if (!is_empty && is_ours())
+		leave(regs, PT_REGS_SP(regs));
 	return 0;
 }
 

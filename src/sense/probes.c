@@ -23,8 +23,10 @@ static void probes_close(struct watch_source *s)
 		return;
 	probes_detach_all(s);
 	probes_unload(s);
-	for (uint32_t i = 0; s->points != NULL && i < s->point_count; i++)
+	for (uint32_t i = 0; s->points != NULL && i < s->point_count; i++) {
+		exits_free(&s->points[i].exits);
 		free(s->points[i].histogram); /* steps lie in it too */
+	}
 	free(s->points);
 	free(s->held);
 	free(s->waiting);
@@ -51,8 +53,6 @@ static int take_points(struct watch_source *s, const struct watch_source_setting
 		if (settings->places->rows[i].why_not.len == 0)
 			s->points[count++] = (struct probes_point){
 				.place = &settings->places->rows[i],
-				.is_counted = settings->places->rows[i].may_throw &&
-					      !settings->times_throwers
 			};
 	s->frame_point = WATCH_NO_POINT;
 	if (settings->frame != NULL) {
@@ -66,6 +66,42 @@ static int take_points(struct watch_source *s, const struct watch_source_setting
 	return 0;
 }
 
+/* What an exception may pass gets no return probe: its end is seen where it is left, or it is only counted. */
+static int find_exits(struct watch_source *s, bool times_throwers)
+{
+	const struct place *places[WATCH_POINTS];
+	struct exits exits[WATCH_POINTS];
+
+	for (uint32_t i = 0; i < s->point_count && !times_throwers; i++) {
+		struct probes_point *first = &s->points[i];
+		uint32_t at[WATCH_POINTS];
+		size_t count = 0;
+
+		if (!first->place->may_throw || first->is_frame || first->is_counted ||
+		    first->exits.count > 0)
+			continue;
+		for (uint32_t k = i; k < s->point_count; k++) {
+			const struct probes_point *p = &s->points[k];
+
+			if (!p->place->may_throw || p->is_frame ||
+			    strcmp(p->place->path, first->place->path) != 0)
+				continue;
+			at[count] = k;
+			places[count++] = p->place;
+		}
+
+		int status = exits_find(places, count, exits);
+
+		if (status == -ENOMEM)
+			return status;
+		for (size_t k = 0; k < count; k++) {
+			s->points[at[k]].exits = exits[k];
+			s->points[at[k]].is_counted = exits[k].count == 0;
+		}
+	}
+	return 0;
+}
+
 static uint64_t cost_ps(const struct pace_costs *costs)
 {
 	return costs->untimed_ps + costs->hook_ps;
@@ -75,7 +111,7 @@ static uint64_t cost_ps(const struct pace_costs *costs)
 static void order_first(struct watch_source *s, uint32_t interval)
 {
 	for (uint32_t i = 0; i < s->point_count; i++) {
-		struct watch_costs costs = probes_assumed_costs(s, s->points[i].place->first);
+		struct watch_costs costs = probes_assumed(s, i);
 		uint64_t untimed_ps = cost_ps(&costs.assumed);
 
 		s->orders[i].interval = interval == 0 ? PACE_GIVEN : interval;
@@ -105,7 +141,7 @@ static int prepare(struct watch_source *s, const struct watch_source_settings *s
 		if (s->switched_off == NULL)
 			return -ENOMEM;
 	}
-	if (take_points(s, settings) < 0)
+	if (take_points(s, settings) < 0 || find_exits(s, settings->times_throwers) < 0)
 		return -ENOMEM;
 	if (s->point_count == 0)
 		return -EINVAL;
@@ -198,6 +234,8 @@ static const char *mode_of(const struct watch_source *s, const struct probes_poi
 {
 	if (p->is_counted)
 		return "counting";
+	if (p->exits.count > 0)
+		return "entry+exits";
 	return s->mode == PROBES_SESSION ? "session" : "entry+return";
 }
 
@@ -302,8 +340,9 @@ static const char *scope_of(const struct watch_source *s)
 {
 	for (uint32_t i = 0; i < s->point_count; i++)
 		if (s->points[i].is_counted)
-			return "children are not watched; functions that an exception may pass are "
-			       "counted, not timed";
+			return "children are not watched; functions that an exception may pass, "
+			       "and "
+			       "of which the exits cannot be told, are counted, not timed";
 	return "children are not watched";
 }
 

@@ -12,8 +12,4 @@
 int probes_open_empty(const struct watch_source_settings *settings, struct watch_source **out,
 		      struct err *err);
 
-/* What calls cost in this way to attach as far as it is known from other machines: `first` is how the function begins. All
- * members are set; `measured` is 0. */
-struct watch_costs probes_assumed_costs(struct watch_source *s, enum place_first first);
-
 #endif

@@ -19,12 +19,5 @@ int probes_open_empty(const struct watch_source_settings *settings, struct watch
 	return probes_open(settings, out, err);
 }
 
-struct watch_costs probes_assumed_costs(struct watch_source *s, enum place_first first)
-{
-	(void)s;
-	(void)first;
-	return (struct watch_costs){ 0 };
-}
-
 /* Nothing can be opened, so nothing else is ever called. */
 const struct watch_source_ops watch_source_probes = { .name = "probes", .open = probes_open };

@@ -50,6 +50,154 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+static uint64_t cookie_of(const struct watch_source *s, uint32_t point, uint32_t number)
+{
+	return (uint64_t)number << 32 | point | (s->points[point].is_counted ? WATCH_COUNTED : 0);
+}
+
+enum probes_end probes_end_of(const struct probes_point *point)
+{
+	if (point->is_counted || point->is_frame)
+		return PROBES_END_NONE;
+	return point->exits.count > 0 ? PROBES_END_EXITS : PROBES_END_RETURN;
+}
+
+/* One multi link of several that make a struct probes_link: of the points whose end is one of `ends`. */
+struct kind {
+	uint32_t ends; /* bits by enum probes_end */
+	bool is_end;   /* at exits or returns, else at entries */
+	uint32_t type;
+	int *fd;
+};
+
+static uint32_t bit(enum probes_end end)
+{
+	return 1u << end;
+}
+
+/* Fills offsets, cookies behind them; how many. `room` of each. */
+static uint32_t list_spots(const struct watch_source *s, const uint32_t *points, uint32_t count,
+			   const struct kind *kind, uint64_t *offsets, size_t room, uint32_t number)
+{
+	uint64_t *cookies = offsets + room;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct probes_point *point = &s->points[points[i]];
+		enum probes_end end = probes_end_of(point);
+		bool is_at_exits = kind->is_end && end == PROBES_END_EXITS;
+
+		if ((kind->ends & bit(end)) == 0)
+			continue;
+		for (uint32_t k = 0; k < (is_at_exits ? point->exits.count : 1); k++) {
+			offsets[at] = is_at_exits ? point->exits.offsets[k] : point->place->offset;
+			cookies[at++] = cookie_of(s, points[i], number);
+		}
+	}
+	return at;
+}
+
+static int open_kind(const struct watch_source *s, const uint32_t *points, uint32_t count,
+		     const struct kind *kind, uint32_t number)
+{
+	size_t room = (size_t)count * EXITS_MOST;
+	SCOPED(free_offsets) uint64_t *numbers = calloc(2 * room, sizeof(*numbers));
+	enum probes_end end =
+		kind->ends == bit(PROBES_END_EXITS) ? PROBES_END_EXITS : PROBES_END_RETURN;
+	struct probes_multi multi = { .program =
+					      bpf_program__fd(probes_program(s, end, kind->is_end)),
+				      .type = kind->type,
+				      .is_return = kind->is_end && end == PROBES_END_RETURN,
+				      .pid = s->pid,
+				      .path = s->points[points[0]].place->path,
+				      .offsets = numbers,
+				      .cookies = numbers + room };
+
+	if (numbers == NULL)
+		return -ENOMEM;
+	multi.count = list_spots(s, points, count, kind, numbers, room, number);
+	if (multi.count == 0)
+		return 0;
+	*kind->fd = probes_multi_create(&multi);
+	return *kind->fd < 0 ? *kind->fd : 0;
+}
+
+static void close_fds(struct probes_link *link)
+{
+	close_fd(&link->entry_fd);
+	close_fd(&link->plain_fd);
+	close_fd(&link->return_fd);
+	close_fd(&link->exits_fd);
+}
+
+/* Ends before entries, so that no entry waits for an end that cannot come. */
+static int open_multi(const struct watch_source *s, const uint32_t *points, uint32_t count,
+		      struct probes_link *link)
+{
+	bool is_session = s->mode == PROBES_SESSION;
+	uint32_t by_return = bit(PROBES_END_RETURN), by_exits = bit(PROBES_END_EXITS);
+	const struct kind kinds[] = {
+		{ by_exits, true, PROBES_TYPE_MULTI, &link->exits_fd },
+		{ is_session ? 0 : by_return, true, PROBES_TYPE_MULTI, &link->return_fd },
+		{ by_exits, false, PROBES_TYPE_MULTI, &link->plain_fd },
+		{ by_return | bit(PROBES_END_NONE), false,
+		  is_session ? PROBES_TYPE_SESSION : PROBES_TYPE_MULTI, &link->entry_fd },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		int status = open_kind(s, points, count, &kinds[i], link->number);
+
+		if (status == 0)
+			continue;
+		close_fds(link);
+		return status;
+	}
+	return 0;
+}
+
+static void close_singles(struct probes_link *link)
+{
+	bpf_link__destroy(link->entry);
+	bpf_link__destroy(link->leave);
+	for (uint32_t i = 0; i < EXITS_MOST; i++)
+		bpf_link__destroy(link->exits[i]);
+}
+
+static struct bpf_link *open_one(const struct watch_source *s, uint32_t point, uint64_t offset,
+				 bool is_end, uint32_t number)
+{
+	enum probes_end end = probes_end_of(&s->points[point]);
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = cookie_of(s, point, number),
+		    .retprobe = is_end && end == PROBES_END_RETURN);
+
+	return bpf_program__attach_uprobe_opts(probes_program(s, end, is_end), -1,
+					       s->points[point].place->path, offset, &opts);
+}
+
+static int open_single(const struct watch_source *s, uint32_t point, struct probes_link *link)
+{
+	const struct probes_point *p = &s->points[point];
+	bool is_open = true;
+
+	if (probes_end_of(p) == PROBES_END_RETURN) {
+		link->leave = open_one(s, point, p->place->offset, true, link->number);
+		is_open = link->leave != NULL;
+	}
+	for (uint32_t i = 0; is_open && i < p->exits.count; i++) {
+		link->exits[i] = open_one(s, point, p->exits.offsets[i], true, link->number);
+		is_open = link->exits[i] != NULL;
+	}
+	if (is_open)
+		link->entry = open_one(s, point, p->place->offset, false, link->number);
+	if (link->entry != NULL)
+		return 0;
+
+	int status = -errno;
+
+	close_singles(link);
+	return status;
+}
+
 /* Entries end first: a return without an entry says nothing. */
 static void close_link(struct watch_source *s, struct probes_link *link)
 {
@@ -57,101 +205,10 @@ static void close_link(struct watch_source *s, struct probes_link *link)
 
 	if (!link->is_open)
 		return;
-	close_fd(&link->entry_fd);
-	bpf_link__destroy(link->entry);
-	close_fd(&link->return_fd);
-	bpf_link__destroy(link->leave);
+	close_fds(link);
+	close_singles(link);
 	*link = PROBES_LINK_EMPTY;
 	keep_slowest(&s->detach_ns, since_ns);
-}
-
-static uint64_t cookie_of(const struct watch_source *s, uint32_t point, uint32_t number)
-{
-	return (uint64_t)number << 32 | point | (s->points[point].is_counted ? WATCH_COUNTED : 0);
-}
-
-/* What is not timed gets no return probe; a frame ends at the next entry. */
-static bool has_return(const struct probes_point *point)
-{
-	return !point->is_counted && !point->is_frame;
-}
-
-/* Fills offsets and cookies, those that have no return probe last; how many have. */
-static uint32_t list_spots(const struct watch_source *s, const uint32_t *points, uint32_t count,
-			   uint32_t number, uint64_t *offsets)
-{
-	uint64_t *cookies = offsets + count;
-	uint32_t timed = 0, at = 0;
-
-	for (int is_last = 0; is_last < 2; is_last++) {
-		for (uint32_t i = 0; i < count; i++) {
-			if (has_return(&s->points[points[i]]) != (is_last == 0))
-				continue;
-			offsets[at] = s->points[points[i]].place->offset;
-			cookies[at++] = cookie_of(s, points[i], number);
-		}
-		timed = is_last == 0 ? at : timed;
-	}
-	return timed;
-}
-
-static int open_multi(const struct watch_source *s, const uint32_t *points, uint32_t count,
-		      struct probes_link *link)
-{
-	SCOPED(free_offsets) uint64_t *numbers = calloc(2 * (size_t)count, sizeof(*numbers));
-	uint32_t timed;
-	struct probes_multi multi = { .program = bpf_program__fd(probes_program(s, false)),
-				      .type = s->mode == PROBES_SESSION ? PROBES_TYPE_SESSION
-									: PROBES_TYPE_MULTI,
-				      .pid = s->pid,
-				      .path = s->points[points[0]].place->path,
-				      .offsets = numbers,
-				      .cookies = numbers + count,
-				      .count = count };
-
-	if (numbers == NULL)
-		return -ENOMEM;
-	timed = list_spots(s, points, count, link->number, numbers);
-	if (s->mode == PROBES_MULTI && timed > 0) {
-		struct probes_multi leave = multi;
-
-		leave.count = timed;
-		leave.program = bpf_program__fd(probes_program(s, true));
-		leave.is_return = true;
-		link->return_fd = probes_multi_create(&leave);
-		if (link->return_fd < 0)
-			return link->return_fd;
-	}
-	link->entry_fd = probes_multi_create(&multi);
-	if (link->entry_fd < 0) {
-		close_fd(&link->return_fd);
-		return link->entry_fd;
-	}
-	return 0;
-}
-
-static int open_single(const struct watch_source *s, uint32_t point, struct probes_link *link)
-{
-	const struct place *place = s->points[point].place;
-	uint64_t cookie = cookie_of(s, point, link->number);
-	LIBBPF_OPTS(bpf_uprobe_opts, entry, .bpf_cookie = cookie);
-	LIBBPF_OPTS(bpf_uprobe_opts, leave, .bpf_cookie = cookie, .retprobe = true);
-
-	if (has_return(&s->points[point])) {
-		link->leave = bpf_program__attach_uprobe_opts(probes_program(s, true), -1,
-							      place->path, place->offset, &leave);
-		if (link->leave == NULL)
-			return -errno;
-	}
-	link->entry = bpf_program__attach_uprobe_opts(probes_program(s, false), -1, place->path,
-						      place->offset, &entry);
-	if (link->entry != NULL)
-		return 0;
-
-	int status = -errno;
-
-	bpf_link__destroy(link->leave);
-	return status;
 }
 
 /* A place for a new link in the table. NULL: no memory. */

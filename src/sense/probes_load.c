@@ -89,8 +89,17 @@ static void filter_pid(const struct watch_source *s)
 	s->bpf->rodata->pid_ns_ino = ns.st_ino;
 }
 
+static bool has_exits(const struct watch_source *s)
+{
+	for (uint32_t i = 0; i < s->point_count; i++)
+		if (s->points[i].exits.count > 0)
+			return true;
+	return false;
+}
+
 static void settle(struct watch_source *s, enum probes_mode mode, bool is_empty)
 {
+	uint32_t plain = mode == PROBES_SINGLE ? 0 : PROBES_TYPE_MULTI;
 	bool is_session = mode == PROBES_SESSION;
 	struct watch_bpf *bpf = s->bpf;
 
@@ -108,18 +117,22 @@ static void settle(struct watch_source *s, enum probes_mode mode, bool is_empty)
 		bpf_map__set_autocreate(bpf->maps.slow, false);
 	}
 	bpf_program__set_autoload(bpf->progs.watch_session, is_session);
-	bpf_program__set_autoload(bpf->progs.watch_entry, !is_session);
+	bpf_program__set_autoload(bpf->progs.watch_entry, !is_session || has_exits(s));
+	bpf_program__set_autoload(bpf->progs.watch_exit_place, has_exits(s));
 	bpf_program__set_autoload(bpf->progs.watch_return, !is_session);
 	bpf_program__set_expected_attach_type(bpf->progs.watch_session, modes[mode].attach_type);
-	bpf_program__set_expected_attach_type(bpf->progs.watch_entry, modes[mode].attach_type);
-	bpf_program__set_expected_attach_type(bpf->progs.watch_return, modes[mode].attach_type);
+	bpf_program__set_expected_attach_type(bpf->progs.watch_entry, plain);
+	bpf_program__set_expected_attach_type(bpf->progs.watch_return, plain);
+	bpf_program__set_expected_attach_type(bpf->progs.watch_exit_place, plain);
 }
 
-struct bpf_program *probes_program(const struct watch_source *s, bool is_return)
+struct bpf_program *probes_program(const struct watch_source *s, enum probes_end end, bool is_end)
 {
+	if (end == PROBES_END_EXITS)
+		return is_end ? s->bpf->progs.watch_exit_place : s->bpf->progs.watch_entry;
 	if (s->mode == PROBES_SESSION)
 		return s->bpf->progs.watch_session;
-	return is_return ? s->bpf->progs.watch_return : s->bpf->progs.watch_entry;
+	return is_end ? s->bpf->progs.watch_return : s->bpf->progs.watch_entry;
 }
 
 /* Loads the programs of one mode, and asks whether the kernel has its kind of link. */
@@ -136,7 +149,8 @@ static int load_mode(struct watch_source *s, enum probes_mode mode, bool is_empt
 	int status = watch_bpf__load(s->bpf);
 
 	if (status == 0 && type != 0 &&
-	    !probes_multi_is_known(bpf_program__fd(probes_program(s, false)), type))
+	    !probes_multi_is_known(bpf_program__fd(probes_program(s, PROBES_END_RETURN, false)),
+				   type))
 		status = -EOPNOTSUPP;
 	if (status < 0)
 		probes_unload(s);

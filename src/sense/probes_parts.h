@@ -3,7 +3,9 @@
 #define TARE_SENSE_PROBES_PARTS_H
 
 #include "bpf/watch.h"
+#include "sense/exits.h"
 #include "sense/probes.h"
+#include "sense/watch_calibrate.h"
 
 /* Ways to attach, best first. */
 enum probes_mode { PROBES_SESSION, PROBES_MULTI, PROBES_SINGLE };
@@ -14,14 +16,24 @@ struct bpf_link;
 struct bpf_program;
 struct ring_buffer;
 
-/* Points attached together: one file's, or one alone. */
+/* How a timed call's end is seen. */
+enum probes_end {
+	PROBES_END_NONE,   /* it is not: the point is only counted, or a frame's */
+	PROBES_END_RETURN, /* by a return probe */
+	PROBES_END_EXITS,  /* by probes where the function is left: an exception may pass it */
+};
+
+/* Points attached together: one file's, or one alone. -1: none. */
 struct probes_link {
-	int entry_fd, return_fd;	/* -1: none */
-	struct bpf_link *entry, *leave; /* PROBES_SINGLE */
-	uint32_t number;		/* from 1; goes with each hit */
+	int entry_fd, return_fd;
+	int plain_fd, exits_fd;		/* PROBES_END_EXITS: entries beside sessions, and exits */
+	struct bpf_link *entry, *leave; /* PROBES_SINGLE, as is the next */
+	struct bpf_link *exits[EXITS_MOST];
+	uint32_t number; /* from 1; goes with each hit */
 	bool is_open;
 };
-#define PROBES_LINK_EMPTY ((struct probes_link){ .entry_fd = -1, .return_fd = -1 })
+#define PROBES_LINK_EMPTY \
+	((struct probes_link){ .entry_fd = -1, .return_fd = -1, .plain_fd = -1, .exits_fd = -1 })
 
 /* What is read of one point at one time, all CPUs added up; ever growing. */
 struct probes_sum {
@@ -40,7 +52,8 @@ struct probes_own {
 struct probes_point {
 	const struct place *place; /* borrowed */
 	bool is_frame;
-	bool is_counted;		/* and not timed: it gets no return probe */
+	bool is_counted;		/* and not timed */
+	struct exits exits;		/* none: a return probe shows its end */
 	uint32_t link;			/* NO_LINK: not attached */
 	char why_not[64];		/* empty: none */
 	struct probes_sum last, window; /* as of the last turn; what the ended window adds */
@@ -79,7 +92,7 @@ struct watch_source {
 	struct probes_link *links;
 	uint32_t link_count, link_room, link_number;
 	uint64_t start_ns, attach_ns, detach_ns, torn;
-	struct probes_costs costs[PLACE_FIRSTS];
+	struct probes_costs costs[WATCH_HOOKEDS][PLACE_FIRSTS];
 	uint64_t calibration_ns;     /* CPU time of the last one, until it is told */
 	char *switched_off;	     /* NULL: nothing is */
 	struct watch_frame *waiting; /* the slow frame that was taken last */
@@ -95,8 +108,11 @@ int probes_load(struct watch_source *s, const struct watch_source_settings *sett
 /* Unloads; accepts what was never loaded, and may run twice. */
 void probes_unload(struct watch_source *s);
 
-/* The program for entries, or the one for returns; a session has but one. */
-struct bpf_program *probes_program(const struct watch_source *s, bool is_return);
+/* How the end of a point's calls is seen. */
+enum probes_end probes_end_of(const struct probes_point *point);
+
+/* The program for entries of calls that end as `end` says, or the one for their ends; a session is both. */
+struct bpf_program *probes_program(const struct watch_source *s, enum probes_end end, bool is_end);
 
 /* The ring of slow frames; `take` gets each. NULL: no memory. */
 struct ring_buffer *probes_open_ring(struct watch_source *s,
@@ -156,6 +172,10 @@ void probes_read_begun(const struct watch_source *s, uint32_t point, uint64_t *o
 uint64_t probes_read_open(const struct watch_source *s, uint32_t point);
 
 /* ---- probes_costs.c ---- */
+
+/* What calls of a point cost in its way to attach as far as it is known from other machines. All members are set; `measured`
+ * is 0. */
+struct watch_costs probes_assumed(const struct watch_source *s, uint32_t point);
 
 /* watch_source_ops.costs() */
 int probes_costs(struct watch_source *s, uint32_t point, bool again, struct watch_costs *out);

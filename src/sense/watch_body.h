@@ -31,6 +31,9 @@ enum watch_probed {
 };
 #define WATCH_PROBED_COUNT 4
 
+/* Bytes of their code, by enum place_first. */
+static const uint8_t watch_body_bytes[] = { 6, 6, 3 };
+
 struct watch_body_ask {
 	uint32_t body;	/* enum watch_body */
 	uint32_t calls; /* 0: only where it is */

@@ -14,12 +14,14 @@
 /* How a probe is attached, as far as its price goes. */
 enum watch_hooked {
 	WATCH_HOOKED_SESSION, /* entry and return in one, and the return is skipped for calls that are not timed */
-	WATCH_HOOKED_PAIR, /* entry and return, both for every call */
+	WATCH_HOOKED_PAIR,  /* entry and return, both for every call */
+	WATCH_HOOKED_EXITS, /* entry and the place where it is left, both for every call */
 };
+#define WATCH_HOOKEDS 3
 
 /* What is taken where nothing was measured, in ps: rounded up from machines that were measured. The only place where such
  * numbers stand. */
-static const struct pace_costs watch_assumed_probes[2][PLACE_FIRSTS] = {
+static const struct pace_costs watch_assumed_probes[WATCH_HOOKEDS][PLACE_FIRSTS] = {
 	[WATCH_HOOKED_SESSION] = {
 		[PLACE_NOP5] = { .untimed_ps = 150000, .extra_ps = 1300000, .hook_ps = 700000 },
 		[PLACE_PUSH] = { .untimed_ps = 150000, .extra_ps = 1300000, .hook_ps = 1050000 },
@@ -29,6 +31,11 @@ static const struct pace_costs watch_assumed_probes[2][PLACE_FIRSTS] = {
 		[PLACE_NOP5] = { .untimed_ps = 250000, .extra_ps = 300000, .hook_ps = 1700000 },
 		[PLACE_PUSH] = { .untimed_ps = 250000, .extra_ps = 300000, .hook_ps = 2400000 },
 		[PLACE_OTHER] = { .untimed_ps = 250000, .extra_ps = 300000, .hook_ps = 7700000 },
+	},
+	[WATCH_HOOKED_EXITS] = {
+		[PLACE_NOP5] = { .untimed_ps = 250000, .extra_ps = 300000, .hook_ps = 6100000 },
+		[PLACE_PUSH] = { .untimed_ps = 250000, .extra_ps = 300000, .hook_ps = 6500000 },
+		[PLACE_OTHER] = { .untimed_ps = 250000, .extra_ps = 300000, .hook_ps = 10800000 },
 	},
 };
 
@@ -57,7 +64,11 @@ struct watch_calibrated {
 int watch_calibrate_probes(const bool wanted[PLACE_FIRSTS], const char *switched_off,
 			   struct watch_costs out[PLACE_FIRSTS]);
 
-/* The same of one kind. */
+/* The same of functions whose end is seen where they are left (exits.h). */
+int watch_calibrate_exits(const bool wanted[PLACE_FIRSTS], const char *switched_off,
+			  struct watch_costs out[PLACE_FIRSTS]);
+
+/* Like watch_calibrate_probes(), of one kind. */
 int watch_calibrate_probe(enum place_first first, const char *switched_off,
 			  struct watch_costs *out);
 

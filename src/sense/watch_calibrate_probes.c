@@ -24,6 +24,7 @@ struct calibration {
 	struct watch_source *empty, *counting;
 	struct four fours[PLACE_FIRSTS];
 	uint32_t count; /* of fours */
+	bool by_exits;	/* else by return probes, or what serves for them */
 	struct place hooked[PLACE_FIRSTS], counted[2 * PLACE_FIRSTS];
 };
 
@@ -49,6 +50,9 @@ static int find_place(struct calibration *c, const struct four *four, enum watch
 			       .module = STR_LITERAL("tare-body"),
 			       .path = c->bodies.path,
 			       .offset = told.offset,
+			       .start = told.offset,
+			       .bytes = watch_body_bytes[four->first],
+			       .may_throw = c->by_exits, /* it does not; but is treated so */
 			       .first = four->first };
 	return 0;
 }
@@ -171,20 +175,22 @@ static int measure(struct calibration *c, struct watch_costs out[PLACE_FIRSTS])
 }
 
 /* How probes are attached here, by what the source says of a point. */
-static enum watch_hooked hooked_by(struct watch_source *source)
+static enum watch_hooked hooked_by(struct watch_source *source, bool by_exits)
 {
 	struct watch_source_facts facts;
 
+	if (by_exits)
+		return WATCH_HOOKED_EXITS;
 	if (source == NULL)
 		return WATCH_HOOKED_PAIR; /* the dearer one */
 	watch_source_probes.facts(source, &facts);
 	return strcmp(facts.hook, "session") == 0 ? WATCH_HOOKED_SESSION : WATCH_HOOKED_PAIR;
 }
 
-int watch_calibrate_probes(const bool wanted[PLACE_FIRSTS], const char *switched_off,
-			   struct watch_costs out[PLACE_FIRSTS])
+static int calibrate(const bool wanted[PLACE_FIRSTS], bool by_exits, const char *switched_off,
+		     struct watch_costs out[PLACE_FIRSTS])
 {
-	struct calibration c = { .bodies = WATCH_BODIES_EMPTY };
+	struct calibration c = { .bodies = WATCH_BODIES_EMPTY, .by_exits = by_exits };
 	enum watch_hooked hooked;
 	uint64_t cpu_ns;
 	int status = watch_bodies_open(&c.bodies);
@@ -197,12 +203,24 @@ int watch_calibrate_probes(const bool wanted[PLACE_FIRSTS], const char *switched
 		status = attach(&c, switched_off);
 	if (status == 0)
 		status = measure(&c, out);
-	hooked = hooked_by(c.counting);
+	hooked = hooked_by(c.counting, by_exits);
 	cpu_ns = end_calibration(&c);
 	for (uint32_t first = 0; first < PLACE_FIRSTS; first++)
 		out[first].assumed = watch_assumed_probes[hooked][first];
 	out[0].cpu_ns = cpu_ns;
 	return status;
+}
+
+int watch_calibrate_probes(const bool wanted[PLACE_FIRSTS], const char *switched_off,
+			   struct watch_costs out[PLACE_FIRSTS])
+{
+	return calibrate(wanted, false, switched_off, out);
+}
+
+int watch_calibrate_exits(const bool wanted[PLACE_FIRSTS], const char *switched_off,
+			  struct watch_costs out[PLACE_FIRSTS])
+{
+	return calibrate(wanted, true, switched_off, out);
 }
 
 int watch_calibrate_probe(enum place_first first, const char *switched_off, struct watch_costs *out)
