@@ -230,7 +230,7 @@ static bool holds_libtare(int fd)
 		return false;
 	len = (uint64_t)st.st_size < SCAN_BYTES ? (size_t)st.st_size : SCAN_BYTES;
 	bytes = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
+	if (bytes == MAP_FAILED || bytes == NULL)
 		return false;
 	is_found = memmem(bytes, len, "libtare.so", 10) != NULL ||
 		   memmem(bytes, len, "tare-watch", 10) != NULL;
