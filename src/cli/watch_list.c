@@ -11,13 +11,15 @@
 
 #define LIST_SCHEMA_VERSION 1
 #define NAMING_US	    500000 /* libtare names a scope when it first runs with a recorder attached */
-#define SCOPES		    PLACE_FIRSTS /* behind the kinds of probes in `prices` */
+#define PROBES \
+	(2 * PLACE_FIRSTS) /* kinds: by the first instruction, and whether an exception may pass */
+#define SCOPES PROBES	   /* behind the kinds of probes in `prices` */
 
-/* What a call costs, by the first instruction, and of a scope; 0: not asked yet. */
+/* What a call costs, by kind, and of a scope; 0: not asked yet. */
 struct prices {
-	uint64_t call_ps[PLACE_FIRSTS + 1];
-	bool is_measured[PLACE_FIRSTS + 1];
-	bool is_asked[PLACE_FIRSTS + 1];
+	uint64_t call_ps[PROBES + 1];
+	bool is_measured[PROBES + 1];
+	bool is_asked[PROBES + 1];
 };
 
 struct listing {
@@ -38,6 +40,11 @@ static void listing_free(struct listing *l)
 	places_free(&l->places);
 }
 
+static size_t kind_of(const struct place *place)
+{
+	return place->first + (place->may_throw ? PLACE_FIRSTS : 0);
+}
+
 static void take_price(struct listing *l, size_t kind, const struct watch_costs *costs)
 {
 	struct pace_costs in_force = pace_costs_in_force(&costs->measured, &costs->assumed);
@@ -52,35 +59,35 @@ static void take_price(struct listing *l, size_t kind, const struct watch_costs 
  * make one, what is assumed is shown. */
 static void price_probes(struct listing *l)
 {
-	struct place kinds[PLACE_FIRSTS];
+	struct place kinds[PROBES];
 	struct places places = { .rows = kinds };
 	struct watch_source_settings settings = { .pid = getpid(),
 						  .places = &places,
 						  .interval = (uint32_t)l->opts->interval,
 						  .switched_off = l->app->switched_off };
 	struct watch_source *source = NULL;
-	bool has_kind[PLACE_FIRSTS] = { false };
+	bool has_kind[PROBES] = { false };
 	struct err err = ERR_EMPTY;
 	int code;
 
 	for (size_t i = 0; i < l->places.count; i++) {
 		const struct place *place = &l->places.rows[i];
 
-		if (place->why_not.len > 0 || has_kind[place->first])
+		if (place->why_not.len > 0 || has_kind[kind_of(place)])
 			continue;
-		has_kind[place->first] = true;
+		has_kind[kind_of(place)] = true;
 		kinds[places.count++] = *place;
 	}
 	code = places.count > 0 ? watch_source_probes.open(&settings, &source, &err) : -ENOENT;
 	for (uint32_t i = 0; i < places.count; i++) {
-		enum place_first first = kinds[i].first;
-		struct watch_costs costs = {
-			.assumed = watch_assumed_probes[WATCH_HOOKED_SESSION][first]
-		};
+		enum watch_hooked hooked =
+			kinds[i].may_throw ? WATCH_HOOKED_EXITS : WATCH_HOOKED_SESSION;
+		struct watch_costs costs = { .assumed =
+						     watch_assumed_probes[hooked][kinds[i].first] };
 
 		if (code == 0)
 			watch_source_probes.costs(source, i, false, &costs);
-		take_price(l, first, &costs);
+		take_price(l, kind_of(&kinds[i]), &costs);
 	}
 	if (code == 0)
 		watch_source_probes.close(source);
@@ -172,8 +179,8 @@ static void print_places(struct listing *l)
 		if (is_function)
 			row.first = place_first_name(place->first);
 		if (place->why_not.len == 0) {
-			row.call_ps = l->prices.call_ps[place->first];
-			row.is_measured = l->prices.is_measured[place->first];
+			row.call_ps = l->prices.call_ps[kind_of(place)];
+			row.is_measured = l->prices.is_measured[kind_of(place)];
 		}
 		print_row(l, &row);
 	}
@@ -237,7 +244,7 @@ static void print_end(const struct listing *l)
 {
 	bool is_measured = true;
 
-	for (size_t i = 0; i <= PLACE_FIRSTS; i++)
+	for (size_t i = 0; i <= PROBES; i++)
 		is_measured = is_measured && (!l->prices.is_asked[i] || l->prices.is_measured[i]);
 	if (l->places.note.len > 0)
 		fprintf(l->app->talk, "%.*s\n", (int)l->places.note.len, l->places.note.bytes);
