@@ -119,12 +119,17 @@ static void a_body_that_fails_leaves_all_unmeasured(void **state)
 static void a_body_that_hangs_is_ended_within_half_a_second_of_cpu(void **state)
 {
 	struct watch_body_price prices[] = { { WATCH_BODY_PLAIN, 7 }, { WATCH_BODY_HANGS, 7 } };
+	struct watch_body_told told;
 	struct watch_bodies bodies;
 
 	(void)state;
 	assert_int_equal(watch_bodies_open(&bodies), 0);
 	assert_true(watch_bodies_measure(&bodies, prices, 2) < 0);
 	assert_int_equal(prices[0].ps + prices[1].ps, 0);
+	/* On a busy machine our patience ends first. */
+	for (int tries = 0; tries < 30; tries++)
+		if (watch_bodies_call(&bodies, WATCH_BODY_PLAIN, 1, &told) == -EPIPE)
+			break;
 	assert_in_range(watch_bodies_close(&bodies), 100 * NS_PER_MS, 500 * NS_PER_MS);
 }
 
