@@ -1,7 +1,7 @@
 #!/bin/sh
 # Does watching cost what its label says, does it stay inside its price, and are the rates it tells true? Each number beside
-# the truth, which the watched program tells by itself (tests/watch/targets/hot.c): ten lines a second of the clock and its
-# exact calls so far, unwatched and watched in turn within one run of it.
+# the truth, which the watched program tells by itself (tests/watch/targets/hot.c): ten lines a second of the clock, its
+# CPU time and its exact calls so far, unwatched and watched in turn within one run of it.
 # Usage: price.sh BUILD [ROUNDS]   (default 6; about 25 s a round)
 set -eu
 
@@ -33,12 +33,21 @@ stop() {
 	target=
 }
 
-# rate FROM TO: true calls a second between two instants, half a second of each end left out.
+# rate FROM TO [cpu]: true calls a second between two instants, a third of a second of each end left out; with cpu, calls a
+# second of the program's own CPU time.
 rate() {
-	awk -v from="$1" -v to="$2" '
-		$1 >= from + 3e8 && !seen { at = $1; calls = $2; seen = 1 }
-		$1 <= to - 3e8 { last = $1; last_calls = $2 }
+	awk -v from="$1" -v to="$2" -v by="$([ "${3-}" = cpu ] && echo 2 || echo 1)" '
+		$1 >= from + 3e8 && !seen { at = $by; calls = $3; seen = 1 }
+		$1 <= to - 3e8 { last = $by; last_calls = $3 }
 		END { if (last > at) printf "%.1f\n", (last_calls - calls) / (last - at) * 1e9; else print 0 }' lines
+}
+
+# busy FROM TO: the part of one CPU that the program had.
+busy() {
+	awk -v from="$1" -v to="$2" '
+		$1 >= from + 3e8 && !seen { at = $1; cpu = $2; seen = 1 }
+		$1 <= to - 3e8 { last = $1; last_cpu = $2 }
+		END { print (last > at ? (last_cpu - cpu) / (last - at) : 1) }' lines
 }
 
 watch() {
@@ -70,15 +79,17 @@ compare_claims() {
 	for _ in $(seq "$rounds"); do
 		from=$(now)
 		sleep 2.6
-		before=$(rate "$from" "$(now)")
+		before=$(rate "$from" "$(now)" cpu)
 		watch --price 20% --duration 6s hot_nop5
 		to=$(now)
-		meanwhile=$(rate $((to - 4000000000)) "$to")
+		meanwhile=$(rate $((to - 4000000000)) "$to" cpu)
+		had=$(busy $((to - 4000000000)) "$to")
 		from=$(now)
 		sleep 2.6
-		after=$(rate "$from" "$(now)")
-		awk -v before="$before" -v meanwhile="$meanwhile" -v after="$after" -v claimed="$(told 'charged_ps / 1e3 / covered_ns')" \
-			'BEGIN { print 1 - meanwhile / ((before + after) / 2), claimed }' >>claims
+		after=$(rate "$from" "$(now)" cpu)
+		awk -v before="$before" -v meanwhile="$meanwhile" -v after="$after" -v had="$had" \
+			-v claimed="$(told 'charged_ps / 1e3 / covered_ns')" \
+			'BEGIN { print had * (1 - meanwhile / ((before + after) / 2)), claimed }' >>claims
 	done
 	stop
 }
@@ -88,21 +99,22 @@ watch_hottest() {
 	start nop5 2000000 600
 	from=$(now)
 	sleep 3.6
-	before=$(rate "$from" "$(now)")
+	before=$(rate "$from" "$(now)" cpu)
 	from=$(now)
 	watch --duration 42s hot_nop5
 	to=$(now)
-	meanwhile=$(rate "$from" "$to")
+	meanwhile=$(rate "$from" "$to" cpu)
+	had=$(busy "$from" "$to")
 	from=$(now)
 	sleep 3.6
-	after=$(rate "$from" "$(now)")
+	after=$(rate "$from" "$(now)" cpu)
 	stop
-	awk -v before="$before" -v meanwhile="$meanwhile" -v after="$after" -v claimed="$(told '100.0 * charged_ps / 1e3 / elapsed_ns')" \
+	awk -v before="$before" -v meanwhile="$meanwhile" -v after="$after" -v had="$had" -v claimed="$(told '100.0 * charged_ps / 1e3 / elapsed_ns')" \
 		-v own="$(told '100.0 * own_cpu_ns / elapsed_ns')" -v covered="$(told '100.0 * covered_ns / span_ns')" \
 		-v said="$(said a_second)" -v at_least="$(said is_at_least)" -v slowed="$(said slowed)" 'BEGIN {
 		plain = (before + after) / 2
-		printf "| true rate, unwatched; meanwhile | %.0f; %.0f |\n", plain, meanwhile
-		printf "| taken from the program, true | %.2f %% |\n", 100 * (1 - meanwhile / plain)
+		printf "| true rate by its CPU time, unwatched; meanwhile | %.0f; %.0f |\n", plain, meanwhile
+		printf "| taken from the program, true | %.2f %% |\n", 100 * had * (1 - meanwhile / plain)
 		printf "| taken from the program, by the label | %.2f %% |\n", claimed
 		printf "| our own CPU | %.2f %% |\n", own
 		printf "| covered by slices | %.2f %% |\n", covered
@@ -145,9 +157,9 @@ order() {
 	"$tare" watch -q -f --price 20% -o w.tare own_heavy callee_heavy tiny -- "$targets/odd_pace" heavy 5000 >log
 	"$tare" report --json w.tare >json
 	sqlite3 -separator ' | ' :memory: "
-		SELECT '| ' || w.value->>'name', printf('%.1f %%', 100 * (r.value->>'\$.own.share.value')),
+		SELECT '| ' || (w.value->>'name'), printf('%.1f %%', 100 * (r.value->>'\$.own.share.value')),
 			printf('%.1f %%', 100 * (w.value->>'\$.share_of_run.value')),
-			CASE w.value->>'cannot_rank' WHEN 1 THEN 'cannot tell' ELSE '' END || ' |'
+			CASE w.value->>'cannot_rank' WHEN 1 THEN 'cannot tell |' ELSE ' |' END
 		FROM json_each(readfile('json'), '\$.functions') AS w
 		JOIN json_each(readfile('record.json'), '\$.functions') AS r ON r.value->>'name' = w.value->>'name'"
 }

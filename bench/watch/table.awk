@@ -14,11 +14,16 @@ function spread(list, n, format, middle) {
 	middle = median(list, n)
 	return sprintf(format " (" format " to " format ")", middle, list[1], list[n])
 }
-function cell(mode, what, format, n, i, list) {
-	n = 0
+# What is said to be below the floor most often is below the floor.
+function cell(mode, what, format, n, i, list, below) {
+	n = below = 0
 	for (i = 1; i <= rounds[mode]; i++)
-		if (value[mode, i, what] != "-")
-			list[++n] = value[mode, i, what]
+		if (value[mode, i, what] == "below-floor")
+			below++
+		else if (value[mode, i, what] != "-")
+			list[++n] = value[mode, i, what] + 0
+	if (below > n)
+		return "below floor"
 	return n > 0 ? spread(list, n, format) : "-"
 }
 # Of the same round, then the median of the rounds.
