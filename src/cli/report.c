@@ -160,9 +160,12 @@ int report_failed(int code, struct err *err)
 
 static const struct report_kind *const kinds[] = { &report_record, &report_watch };
 
-/* NULL: there is no such instrument. */
+/* NULL: there is no such instrument. A recorder that was killed before its first save has not said which it is: nothing is in
+ * it, which the first one says as well as any. */
 static const struct report_kind *kind_of(struct str instrument)
 {
+	if (instrument.len == 0)
+		return kinds[0];
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (instrument.len == strlen(kinds[i]->instrument) &&
 		    memcmp(instrument.bytes, kinds[i]->instrument, instrument.len) == 0)

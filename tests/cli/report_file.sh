@@ -23,6 +23,15 @@ check 'and named on stderr' err_has 'tare report: a.tare'
 run "$tare" report b.tare
 check 'with a file, that one' out_has Parser::parse
 check 'and nothing is said of it' test ! -s err
+# What a recorder leaves that is killed before its first save.
+cp a.tare unsaved
+sqlite3 unsaved "UPDATE recording SET instrument = '', is_finished = 0; DELETE FROM context; DELETE FROM slot"
+run "$tare" report unsaved
+check 'one that was never saved is unfinished, not refused' test "$status" -eq 0 -a -s out
+sqlite3 unsaved "UPDATE recording SET instrument = 'weigh'"
+run "$tare" report unsaved
+check 'an instrument of a later version: exit 2' status_is 2
+check 'it is named' err_has weigh
 touch -d '2001-01-01' a.tare
 mv a.tare "$(printf 'c\033[2J.tare')"
 run "$tare" report
