@@ -66,9 +66,21 @@ static void book_children(struct watch_session *s)
 	s->run.cpu_other_ns = children_ns;
 }
 
+/* The run begins when all is attached: what came before is start-up, in which no call could be seen. */
+static void begin_run(struct watch_session *s)
+{
+	uint64_t before_ns = s->run.start.ns;
+
+	s->run.start = mono_now();
+	s->run.window_start = s->run.start;
+	s->run.last_save = s->run.start;
+	watch_sources_shift(&s->sources, s->run.start.ns - before_ns);
+}
+
 static int start_sources(struct watch_session *s, struct err *err)
 {
 	if (watch_sources_start(&s->sources) > 0 || s->expects_inside) {
+		begin_run(s);
 		s->is_running = true;
 		return 0;
 	}

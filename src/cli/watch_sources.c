@@ -53,6 +53,12 @@ void watch_sources_close(struct watch_sources *w)
 	histogram_free(&w->histogram);
 }
 
+void watch_sources_shift(struct watch_sources *w, uint64_t by_ns)
+{
+	for (uint32_t i = 0; i < w->part_count; i++)
+		w->parts[i].early_ns += by_ns;
+}
+
 /* ---- points ---- */
 
 bool watch_is_same(struct str a, struct str b)

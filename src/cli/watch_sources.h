@@ -33,6 +33,7 @@ struct watch_part {
 	struct watch_point *points;  /* owned */
 	uint32_t count, room;
 	uint64_t started_ns; /* 0: not yet */
+	uint64_t early_ns;   /* how long before elapsed time 0 its own is 0 */
 	bool can_detach;
 	struct watch_source_facts facts; /* as last asked; its words only while it is open */
 };
@@ -72,6 +73,9 @@ struct watch_turned {
 
 /* Starts the first window now. */
 void watch_sources_init(struct watch_sources *w, const struct watch_sources_settings *settings);
+
+/* Elapsed time begins `by_ns` later than the sources so far were told. */
+void watch_sources_shift(struct watch_sources *w, uint64_t by_ns);
 
 /* Closes all sources. Accepts the zeroed value, and may run twice. */
 void watch_sources_close(struct watch_sources *w);

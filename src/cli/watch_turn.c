@@ -34,6 +34,7 @@ static uint32_t take_slow(struct watch_sources *w, struct watch_part *part)
 			frame.parts[kept++] = (struct frames_part){ piece.ns, id };
 		}
 		frame.part_count = kept;
+		frame.start_ns -= frame.start_ns < part->early_ns ? frame.start_ns : part->early_ns;
 		watchlist_slow(w->settings.list, &frame, tid, number);
 	}
 	return taken;
