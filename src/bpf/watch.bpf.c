@@ -262,18 +262,6 @@ static __always_inline void count(struct watch_counter *counter, const struct op
 	add(&counter->done, 1);
 }
 
-/* What a timed call stands for in the one directly around it. */
-static __always_inline uint32_t weight_inside(const struct open_call *open,
-					      const struct open_call *around)
-{
-	uint32_t weight = open->weight == 0 ? 1 : open->weight;
-
-	if (around->point != open->point || around->cpu != open->cpu || around->weight == 0 ||
-	    open->weight == 0)
-		return weight;
-	return gap_weight_behind(weight, open->call - around->call);
-}
-
 /* A call ends that was begun as `open`, the innermost. */
 static __noinline int end(struct hit *hit, struct thread *thread, struct open_call *open,
 			  uint64_t now_ns)

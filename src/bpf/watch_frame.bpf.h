@@ -56,7 +56,7 @@ static __always_inline void add_part(struct thread *thread, struct watch_frame *
 		struct open_call *around = open_at(thread, depth - 1);
 
 		if (around->shade_sp == 0)
-			around->frame_nested_ns += ns * weight;
+			around->frame_nested_ns += ns * weight_inside(open, around);
 	}
 }
 

@@ -106,6 +106,18 @@ static __noinline int drop_under(struct thread *thread, uint64_t sp)
 	return 0;
 }
 
+/* What a timed call stands for in the one directly around it. */
+static __always_inline uint32_t weight_inside(const struct open_call *open,
+					      const struct open_call *around)
+{
+	uint32_t weight = open->weight == 0 ? 1 : open->weight;
+
+	if (around->point != open->point || around->cpu != open->cpu || around->weight == 0 ||
+	    open->weight == 0)
+		return weight;
+	return gap_weight_behind(weight, open->call - around->call);
+}
+
 /* A call that is not timed, inside one that is: its probe took time there, and what it calls is not called by that one
  * directly. */
 static __noinline int pass(struct hit *hit)

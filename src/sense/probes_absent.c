@@ -19,5 +19,12 @@ int probes_open_empty(const struct watch_source_settings *settings, struct watch
 	return probes_open(settings, out, err);
 }
 
-/* Nothing can be opened, so nothing else is ever called. */
-const struct watch_source_ops watch_source_probes = { .name = "probes", .open = probes_open };
+static void probes_close(struct watch_source *s)
+{
+	(void)s; /* nothing was opened */
+}
+
+/* Nothing can be opened, so nothing but close() is ever called. */
+const struct watch_source_ops watch_source_probes = { .name = "probes",
+						      .open = probes_open,
+						      .close = probes_close };

@@ -95,7 +95,8 @@ static void without_bpf_it_says_so(void **state)
 	settings.places = &places;
 	assert_int_equal(ops->open(&settings, &source, &err), -ENOTSUP);
 	assert_null(source);
-	assert_non_null(strstr(err.msg, "TARE_NO=bpf"));
+	if (strstr(err.msg, "built without BPF") == NULL)
+		assert_non_null(strstr(err.msg, "TARE_NO=bpf"));
 	assert_true(err.works[0] != '\0' && err.mend[0] != '\0');
 }
 

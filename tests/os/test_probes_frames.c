@@ -114,6 +114,8 @@ static int try_without_rights(struct stage *s)
 	status = ops->open(&settings, &s->source, &err);
 	if (status == 0)
 		status = ops->start(s->source, &err);
+	if (status == -ENOTSUP)
+		return 77;
 	if (status != -EPERM || strstr(err.msg, "65534") == NULL || err.works[0] == '\0' ||
 	    strstr(err.mend, "cap_bpf,cap_perfmon+ep") == NULL)
 		return 1;

@@ -488,6 +488,28 @@ static void a_call_that_is_open_at_a_mark_is_split(void **state)
 	}
 }
 
+static void parts_of_recursion_in_frames_add_up(void **state)
+{
+	int64_t own_ns = 0;
+
+	(void)state;
+	frame_point = FRAME;
+	w.points[OUTER].interval = 4;
+	run(OUTER, 1); /* the window's first */
+	call(FRAME);
+	leave_call();
+	for (int i = 0; i < 100000; i++) {
+		for (int k = 0; k < 5; k++) {
+			call(OUTER);
+			pass_ns(10);
+		}
+		for (int k = 0; k < 5; k++)
+			leave_call();
+	}
+	own_ns = w.frame.own_ns[OUTER];
+	assert_in_range(own_ns, 4700000, 5300000); /* 500,000 calls of 10 */
+}
+
 static void slow_frames_that_find_no_room_are_counted(void **state)
 {
 	(void)state;
@@ -535,6 +557,7 @@ int main(void)
 		TEST(while_two_links_have_a_point_each_hit_counts_once),
 		TEST(a_frame_is_the_time_between_two_marks_with_its_parts),
 		TEST(a_call_that_is_open_at_a_mark_is_split),
+		TEST(parts_of_recursion_in_frames_add_up),
 		TEST(slow_frames_that_find_no_room_are_counted),
 	};
 
