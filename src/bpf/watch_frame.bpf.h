@@ -149,11 +149,13 @@ static __noinline int mark_frame(struct hit *hit)
 	}
 	if (is_home(thread, hit->sp))
 		drop_gone(thread, hit->sp);
-	if (thread->frame_start_ns != 0 && now_ns >= thread->frame_start_ns)
+	if (thread->frame_start_ns != 0 && thread->frame_epoch == hit->point->epoch &&
+	    now_ns >= thread->frame_start_ns)
 		end_frame(hit, thread, frame, now_ns);
 	for (uint32_t i = 0; i < point_count && i < WATCH_POINTS; i++)
 		frame->own_ns[i] = 0;
 	thread->frame_start_ns = now_ns;
+	thread->frame_epoch = hit->point->epoch;
 	thread->frame_probe_ps = thread->probe_ps;
 	return 0;
 }

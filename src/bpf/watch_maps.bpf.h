@@ -106,6 +106,8 @@ struct thread {
 	uint64_t mark_sp;
 	uint64_t mark_link;
 	uint64_t frame_start_ns, frame_probe_ps, frame_number;
+	uint64_t
+		frame_epoch; /* the frame function's when the frame began: marks between two of them were not seen */
 	uint64_t home_low, home_high; /* its own stack, once it is known */
 	struct open_call open[WATCH_DEPTH];
 };

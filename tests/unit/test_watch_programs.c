@@ -510,6 +510,22 @@ static void parts_of_recursion_in_frames_add_up(void **state)
 	assert_in_range(own_ns, 4700000, 5300000); /* 500,000 calls of 10 */
 }
 
+static void a_frame_across_a_detach_is_none(void **state)
+{
+	(void)state;
+	frame_point = FRAME;
+	run(FRAME, 0);
+	pass_ns(1000);
+	run(FRAME, 0);
+	pass_ns(1000000); /* marks in here were not seen */
+	w.points[FRAME].epoch++;
+	run(FRAME, 0);
+	pass_ns(1000);
+	run(FRAME, 0);
+	assert_int_equal(of(FRAME)->calls, 2);
+	assert_in_range(of(FRAME)->weighted_ns, 2000, 3000);
+}
+
 static void slow_frames_that_find_no_room_are_counted(void **state)
 {
 	(void)state;
@@ -558,6 +574,7 @@ int main(void)
 		TEST(a_frame_is_the_time_between_two_marks_with_its_parts),
 		TEST(a_call_that_is_open_at_a_mark_is_split),
 		TEST(parts_of_recursion_in_frames_add_up),
+		TEST(a_frame_across_a_detach_is_none),
 		TEST(slow_frames_that_find_no_room_are_counted),
 	};
 
