@@ -60,6 +60,7 @@ void watch_say_row(const struct watch_session *s, const struct watched_row *row)
 		text_printf(&line, " at %s a call%s, ", cost,
 			    row->untimed_ps == 0 ? " (assumed)" : "");
 		text_put(&line, how_of(row));
+		text_put(&line, how_of(row)[0] != '\0' && row->first.len > 0 ? ", " : "");
 		text_put_name(&line, row->first);
 	}
 	if (!line.has_failed)
@@ -90,9 +91,29 @@ static void say_sum(const struct watch_session *s, uint64_t sum_ps)
 		sum, price, rate);
 }
 
+/* Functions that are left out only because so many are meant: one line says it of all. */
+static bool is_one_too_many(const struct watched_row *row)
+{
+	static const char words[] = PLACES_TOO_MANY;
+
+	return row->why_not.len >= sizeof(words) - 1 &&
+	       memcmp(row->why_not.bytes, words, sizeof(words) - 1) == 0;
+}
+
+static void say_too_many(const struct watch_session *s, uint32_t count, struct str why_not)
+{
+	SCOPED(text_free) struct text line = TEXT_EMPTY;
+
+	text_printf(&line, "not watching %u more: ", count);
+	text_put_name(&line, why_not);
+	if (count > 0 && !line.has_failed)
+		fprintf(s->run.app->talk, "%s\n", text_chars(&line));
+}
+
 void watch_say_start(const struct watch_session *s)
 {
-	uint32_t count = watchlist_count(s->list);
+	uint32_t count = watchlist_count(s->list), told = 0, too_many = 0;
+	struct str why_not = STR_EMPTY;
 	uint64_t sum_ps = 0;
 
 	if (s->run.opts->is_quiet)
@@ -102,12 +123,17 @@ void watch_say_start(const struct watch_session *s)
 
 		if (row->why_not.len == 0)
 			sum_ps += watch_call_ps(row, (uint32_t)s->opts->interval);
-		if (id < LINES_MOST)
+		if (is_one_too_many(row)) {
+			why_not = row->why_not;
+			too_many++;
+		} else if (told++ < LINES_MOST) {
 			watch_say_row(s, row);
+		}
 	}
-	if (count > LINES_MOST)
+	say_too_many(s, too_many, why_not);
+	if (told > LINES_MOST)
 		fprintf(s->run.app->talk, "and %u more: tare report tells them all\n",
-			count - LINES_MOST);
+			told - LINES_MOST);
 	if (s->expects_inside)
 		fprintf(s->run.app->talk, "watching the scopes of libtare in %s as it names them\n",
 			s->run.comm);

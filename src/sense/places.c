@@ -76,6 +76,8 @@ static struct str module_of(const struct search *s, const struct found *f)
 	return f->file == NO_FILE ? STR_EMPTY : places_file_name(&s->files.items[f->file]);
 }
 
+#define PROGRAM 0u /* the first file */
+
 static int in_order(const void *a, const void *b, void *search)
 {
 	const struct search *s = search;
@@ -84,6 +86,8 @@ static int in_order(const void *a, const void *b, void *search)
 
 	if (x->pattern != y->pattern)
 		return x->pattern < y->pattern ? -1 : 1;
+	if ((x->file == PROGRAM) != (y->file == PROGRAM))
+		return x->file == PROGRAM ? -1 : 1;
 	if (order == 0)
 		order = compare(piece_str(s, x->name), piece_str(s, y->name));
 	if (order != 0)
@@ -114,7 +118,7 @@ static void limit(struct search *s)
 	struct piece why_not = { s->text.len, 0 };
 	size_t listed = 0, kept = 0;
 
-	text_printf(&s->text, "more than %u function%s meant: --functions allows more", most,
+	text_printf(&s->text, PLACES_TOO_MANY "%u function%s meant: --functions allows more", most,
 		    most == 1 ? " is" : "s are");
 	why_not.len = (uint32_t)(s->text.len - why_not.at);
 	limit_kind(s, true, &left, why_not);

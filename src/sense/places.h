@@ -12,8 +12,9 @@
 #include "core/err.h"
 #include "core/frame.h"
 
-#define PLACES_MOST	   40u	 /* functions at most, unless more are allowed */
-#define PLACES_MOST_LISTED 1000u /* of those beyond */
+#define PLACES_TOO_MANY	   "more than " /* how the why_not of what is beyond `most` begins */
+#define PLACES_MOST	   40u		/* functions at most, unless more are allowed */
+#define PLACES_MOST_LISTED 1000u	/* of those beyond */
 
 /* The first instruction of a function decides what a probe there costs. */
 enum place_first {
@@ -50,7 +51,7 @@ struct places_settings {
 	bool only_found; /* no row says why a pattern led to nothing: that costs more than finding, and is for the first look */
 };
 
-/* Owns everything. In order of pattern, module, name. */
+/* Owns everything. In order of pattern; the program before its libraries; module; name. */
 struct places {
 	struct place *rows;
 	size_t count;
