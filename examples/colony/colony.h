@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#define COLONY_ANTS    512u
-#define COLONY_SIDE    64u /* the world is a square */
+#define COLONY_ANTS    8192u
+#define COLONY_SIDE    96u /* the world is a square */
 #define COLONY_SYSTEMS 12u
 #define COLONY_RARE    97u /* every so many ticks, the paths are found anew */
 

@@ -19,6 +19,7 @@ static uint32_t take_slow(struct watch_sources *w, struct watch_part *part)
 	uint32_t tid, taken = 0;
 	uint64_t number;
 
+	watch_part_add_new(w, part); /* a frame may be of names that came with it */
 	for (; part->ops->take_slow(part->source, &frame, &tid, &number); taken++) {
 		uint32_t kept = 0;
 

@@ -151,7 +151,7 @@ static size_t find_loudest(const struct judging *j)
 	for (size_t i = 0; i < j->count; i++) {
 		const struct pace_watch *watch = &j->watches[i];
 
-		if (watch->is_sliced || watch->load_ps == 0)
+		if (watch->is_sliced || watch->is_fixed || watch->load_ps == 0)
 			continue;
 		if (loudest == j->count || watch->load_ps > j->watches[loudest].load_ps)
 			loudest = i;

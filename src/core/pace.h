@@ -32,6 +32,7 @@ struct pace_watch {
 		share_ps; /* of a window: at this much timed spending the interval doubles (gap_limit()) */
 	bool is_sliced;	   /* watched in slices: slices.h plans them */
 	uint64_t slice_ps; /* sliced: what each window may take of it, on average */
+	bool is_fixed;	   /* it cannot be detached: never sliced */
 	uint64_t load_ps;  /* what counting all calls of a window costs, as last seen */
 };
 

@@ -198,6 +198,7 @@ static struct watched *watched_make(const struct watched_row *row, uint32_t id)
 	watched->is_dirty = true;
 	watched->measured = (struct pace_costs){ row->untimed_ps, row->extra_ps, row->hook_ps };
 	watched->pace.costs = watched->next_costs = costs_of(watched);
+	watched->pace.is_fixed = row->kind == WATCHED_SCOPE; /* part of the program */
 	return watched;
 }
 

@@ -26,18 +26,31 @@ static bool add_sums(struct calls_row *sums, const struct calls_seen *seen,
 	       add(&sums->histogram.weight, histogram->weight);
 }
 
-/* Calls that ended in this window and began in an earlier one were counted there: `late` of them come over from the last
- * row. False: there are not so many. */
-static bool take_from(struct calls_row *last, uint64_t late)
+/* Calls that ended in this window and began in an earlier one were counted there: `late` of them come over from that row. False:
+ * it has not so many. */
+static bool take_from(struct calls_row *giver, uint64_t late)
 {
-	uint64_t rest = last->calls - last->firsts - last->others;
-	uint64_t untimed = late < last->never_timed ? late : last->never_timed;
+	uint64_t rest = giver->calls - giver->firsts - giver->others;
+	uint64_t untimed = late < giver->never_timed ? late : giver->never_timed;
 
 	if (late - untimed > rest)
 		return false;
-	last->never_timed -= untimed;
-	last->calls -= late - untimed;
+	giver->never_timed -= untimed;
+	giver->calls -= late - untimed;
 	return true;
+}
+
+/* The last row that has them; where each window begins with a call of the one before and ends in another, that may be some
+ * rows back. NULL: there is none. */
+static struct calls_row *find_giver(struct calls *calls, uint64_t late)
+{
+	for (uint32_t i = calls->count; i > 0; i--) {
+		struct calls_row tried = calls->rows[i - 1];
+
+		if (take_from(&tried, late))
+			return &calls->rows[i - 1];
+	}
+	return NULL;
 }
 
 static int open_calls(struct watchlist *w, struct watched *watched)
@@ -51,32 +64,39 @@ static int open_calls(struct watchlist *w, struct watched *watched)
 	return status;
 }
 
-/* Adds the window to the row's own, whose last row `last` may be NULL; `late` of its timed calls began before it. */
-static int add_to_calls(struct watchlist *w, struct calls *calls, struct calls_row *last,
+/* So many of the timed calls began before the window. */
+static uint64_t late_of(const struct calls_seen *seen)
+{
+	uint64_t timed = seen->firsts + seen->others;
+
+	return timed > seen->calls ? timed - seen->calls : 0;
+}
+
+/* Adds the window to the row's own. Of its timed calls those that began before it come over from `giver`, NULL: there are
+ * none. */
+static int add_to_calls(struct watchlist *w, struct calls *calls, struct calls_row *giver,
 			struct calls_seen *seen, const struct histogram *histogram)
 {
-	uint64_t timed = seen->firsts + seen->others, window = w->windows;
-	uint64_t late = timed > seen->calls ? timed - seen->calls : 0;
+	uint64_t late = late_of(seen), window = w->windows;
 	struct calls_row before = { 0 };
 	int status;
 
 	if (late == 0)
 		return calls_add(calls, window, seen, histogram);
-	if (last == NULL)
+	if (giver == NULL)
 		return -EINVAL;
-	before = *last;
-	if (!take_from(last, late))
-		return -EINVAL;
+	before = *giver;
+	take_from(giver, late);
 	if (seen->calls == 0) {
-		/* Nothing ran but what began there: there it belongs. */
-		window = last->at * calls->windows_in_row;
+		/* Nothing ran but what began earlier: it belongs to the last row. */
+		window = calls->rows[calls->count - 1].at * calls->windows_in_row;
 		seen->span_ns = seen->covered_ns = 0;
 	}
 	seen->calls += late;
 	status = calls_add(calls, window, seen, histogram);
 	if (status < 0) {
-		last->never_timed = before.never_timed;
-		last->calls = before.calls;
+		giver->never_timed = before.never_timed;
+		giver->calls = before.calls;
 	}
 	return status;
 }
@@ -87,16 +107,19 @@ static int add_window(struct watchlist *w, struct watched *watched, struct calls
 	struct calls *calls = &watched->calls;
 	uint32_t count = calls->count;
 	struct calls_row *last = count > 0 ? &calls->rows[count - 1] : NULL;
+	struct calls_row *giver = late_of(&seen) > 0 ? find_giver(calls, late_of(&seen)) : NULL;
 	uint64_t before = last != NULL ? watchlist_row_bytes(last) : 0;
-	uint64_t given = seen.calls;
-	int status = add_to_calls(w, calls, last, &seen, histogram);
+	uint64_t giver_before = giver != NULL ? watchlist_row_bytes(giver) : 0;
+	int status = add_to_calls(w, calls, giver, &seen, histogram);
 
 	if (status < 0 || calls->count == 0)
 		return status;
 	histogram_coarsen(&calls->rows[calls->count - 1].histogram, w->coarse);
-	/* The row before changed when it grew, or when calls came over from it. */
-	if (last != NULL && (calls->count == count || seen.calls > given))
+	/* Changed: the row before when it grew, and the one from which calls came over. */
+	if (last != NULL && (calls->count == count || giver == last))
 		watchlist_count_bytes(w, watched, count - 1, before);
+	if (giver != NULL && giver != last)
+		watchlist_count_bytes(w, watched, (uint32_t)(giver - calls->rows), giver_before);
 	if (calls->count > count)
 		watchlist_count_bytes(w, watched, count, 0);
 	return 0;
@@ -123,7 +146,7 @@ static void count(struct watchlist *w, struct watched *watched, const struct cal
 	watched->seen.covered_ns = seen->covered_ns;
 	w->calls = watchlist_sum(w->calls, seen->calls);
 	w->timed = watchlist_sum(w->timed, timed);
-	row->is_sliced |= seen->covered_ns < seen->span_ns;
+	row->is_sliced |= !watched->pace.is_fixed && seen->covered_ns < seen->span_ns;
 	if (losses != NULL) {
 		lose(w, &row->abandoned, losses->abandoned);
 		lose(w, &row->backwards, losses->backwards);

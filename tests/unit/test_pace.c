@@ -475,6 +475,24 @@ static void two_loud_ones_are_sliced_at_once(void **state)
 	assert_int_equal(watches[0].slice_ps, UINT64_C(32500000000));
 }
 
+static void what_cannot_be_detached_is_never_sliced(void **state)
+{
+	static const struct pace_costs trap = { .untimed_ps = 5000000, .extra_ps = 1000000 };
+	struct pace_watch watches[2] = { { .costs = trap }, { .costs = trap } };
+	struct pace_seen seen[2] = { { 200000, 1, WINDOW_NS }, { 100000, 1, WINDOW_NS } };
+	struct pace_limits limits = { 10000, 8, 4096 };
+
+	(void)state;
+	pace_start(&limits, WINDOW_NS, watches, 2);
+	watches[0].is_fixed = true;
+	assert_int_equal(judge(watches, seen, 2, true).sliced, 1);
+	assert_true(!watches[0].is_sliced && watches[1].is_sliced);
+	assert_int_equal(watches[0].interval, 4096);
+	watches[1].is_fixed = true;
+	watches[1].is_sliced = false;
+	assert_int_equal(judge(watches, seen, 2, false).is_refused, false);
+}
+
 static void slices_end_when_counting_everything_leaves_a_quarter_of_the_price(void **state)
 {
 	static const struct {
@@ -568,6 +586,7 @@ int main(void)
 		cmocka_unit_test(a_share_is_at_least_one_timed_call),
 		cmocka_unit_test(where_no_interval_helps_the_loudest_is_watched_in_slices),
 		cmocka_unit_test(two_loud_ones_are_sliced_at_once),
+		cmocka_unit_test(what_cannot_be_detached_is_never_sliced),
 		cmocka_unit_test(slices_end_when_counting_everything_leaves_a_quarter_of_the_price),
 		cmocka_unit_test(where_slices_are_refused_the_rate_that_the_price_allows_is_told),
 		cmocka_unit_test(a_largest_interval_that_is_still_over_the_price_is_no_help_either),

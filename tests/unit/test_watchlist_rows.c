@@ -238,6 +238,30 @@ static void calls_across_the_end_of_a_window_are_counted_once(void **state)
 	stage_close(&s);
 }
 
+static void a_call_across_each_end_of_many_windows_is_counted_once(void **state)
+{
+	struct calls_seen first = seen_of(20, 18), middle = seen_of(20, 19), last = seen_of(20, 20);
+	struct stage s;
+
+	(void)state;
+	stage_open(&s, 1, PRICE);
+	assert_int_equal(see(&s, 0, &first), 0); /* one goes on */
+	turn(&s);
+	stage_save(&s);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(see(&s, 0, &middle), 0); /* that one ended, another goes on */
+		turn(&s);
+		stage_save(&s);
+	}
+	assert_int_equal(see(&s, 0, &last), 0);
+	turn(&s);
+	stage_save(&s);
+	assert_int_equal(stage_kept(&s, 0, 0)->calls, 19);
+	assert_int_equal(stage_kept(&s, 0, 3)->calls, 20);
+	assert_int_equal(stage_kept(&s, 0, 4)->calls, 21);
+	stage_close(&s);
+}
+
 /* ---- numbers that cannot be ---- */
 
 static void numbers_that_cannot_be_are_refused_and_nothing_is_counted(void **state)
@@ -524,6 +548,7 @@ int main(void)
 		cmocka_unit_test(without_memory_nothing_is_appended_and_nothing_is_forgotten),
 		cmocka_unit_test(a_call_longer_than_a_window_is_counted_once_and_its_time_is_known),
 		cmocka_unit_test(calls_across_the_end_of_a_window_are_counted_once),
+		cmocka_unit_test(a_call_across_each_end_of_many_windows_is_counted_once),
 		cmocka_unit_test(numbers_that_cannot_be_are_refused_and_nothing_is_counted),
 		cmocka_unit_test(a_reading_between_two_writes_is_no_reason_to_lose_a_window),
 		cmocka_unit_test(rows_never_take_more_bytes_than_their_room),
