@@ -13,6 +13,8 @@
 
 #define LAYOUTS 5
 
+#define RESOLUTION_PS 200 /* what the place of code and stack does to a loop is more */
+
 static void close_reader(struct mapping_reader **reader)
 {
 	mapping_reader_close(*reader);
@@ -126,6 +128,8 @@ static void tell(struct fastest *fastest, struct watch_calibrated *out)
 		ps[i] = fastest->ps[i][i == PLAIN ? 0 : LAYOUTS / 2];
 	}
 	untimed_ps = more(ps[PLAIN], ps[COUNTED]);
+	if (untimed_ps < RESOLUTION_PS)
+		untimed_ps = 0; /* not to be told from nothing: unmeasured */
 	for (int kind = 0; kind < 3; kind++) {
 		out->of[kind].measured.untimed_ps = untimed_ps;
 		out->of[kind].floor_ps = watch_calibrate_floor_ps(&fastest->readings[kind]);

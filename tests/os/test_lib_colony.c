@@ -16,7 +16,7 @@
 
 #include "sense/mapping.h"
 
-#define TICKS 100000
+#define TICKS 20000
 
 static char *colony;
 
@@ -120,7 +120,7 @@ static void each_system_is_counted_once_a_tick_and_the_hot_one_stands_out(void *
 					       "gathering", "delivery", "scents",      "births" };
 	uint64_t calls[MAPPING_NAMES] = { 0 }, ticks;
 	uint32_t slow_of_paths = 0, slow_of_others = 0;
-	char with[256], without[256], fast[] = "0", count[] = "100000";
+	char with[256], without[256], fast[] = "0", count[] = "20000";
 	struct mapping_reader *reader;
 	pid_t pid;
 	int fd;
@@ -130,7 +130,7 @@ static void each_system_is_counted_once_a_tick_and_the_hot_one_stands_out(void *
 	finish(pid, fd, without);
 	pid = start(count, fast, &fd);
 	reader = attach(pid);
-	mapping_reader_start(reader, 1, 0, 100000);
+	mapping_reader_start(reader, 1, 0, 1000000);
 	watch(reader, pid, calls, &slow_of_paths, &slow_of_others);
 	ticks = calls[id_of(reader, "births")];
 	assert_in_range(ticks, TICKS / 20, TICKS);

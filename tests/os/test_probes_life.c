@@ -46,8 +46,11 @@ static void threads_that_end_inside_are_counted_and_their_timed_calls_abandoned(
 		stage_turn(&s);
 		assert_int_equal(all_calls(&s, 0), threads);
 		assert_int_equal(stage_timed(&s, 0), 0);
-		assert_in_range(s.losses[0].abandoned, threads / 4 - threads / 20,
-				threads / 4 + threads / 20);
+		/* While another thread gets its stack the kernel cannot say whose a stack is: not timed, and counted as such. */
+		ops->facts(s.source, &s.facts);
+		assert_in_range(s.losses[0].abandoned + s.facts.lost_returns,
+				threads / 4 - threads / 20, threads / 4 + threads / 20);
+		assert_true(s.losses[0].abandoned >= threads / 10);
 		stage_end(&s);
 	}
 }
