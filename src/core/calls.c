@@ -68,9 +68,8 @@ int calls_pool(struct calls_row *into, const struct calls_row *from)
 
 static bool is_sound(const struct calls_seen *seen)
 {
-	return seen->firsts <= seen->calls && seen->others <= seen->calls - seen->firsts &&
-	       seen->covered_ns <= seen->span_ns && seen->weight >= seen->others &&
-	       (seen->others > 0 || seen->weighted_ns == 0);
+	return seen->firsts <= seen->calls && seen->covered_ns <= seen->span_ns &&
+	       seen->weight >= seen->others && (seen->others > 0 || seen->weighted_ns == 0);
 }
 
 bool calls_row_is_sound(const struct calls_row *row)
