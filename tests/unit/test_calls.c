@@ -404,6 +404,7 @@ static void what_cannot_be_is_refused(void **state)
 	bad[0].firsts = 11;
 	bad[1].others = 10;
 	bad[1].weight = 80;
+	bad[1].weight_squared = 640;
 	bad[2].covered_ns = WINDOW_NS + 1;
 	bad[3].weight = 0;
 	bad[4].others = 0;
