@@ -162,8 +162,8 @@ static void slices_slowed_calls_and_few_calls_are_said_under_the_row(void **stat
 	desk_open(&d);
 	watch_table(&d.screen, &d.report, false);
 	assert_has(&d,
-		   "\n  in slices, 2.0" NBSP "% covered · at" NBSP "least" NBSP "200,000 a" NBSP
-		   "second: its probe takes 16.0" NBSP "%\n  of the time · no "
+		   "\n  in slices, 2.0" NBSP "% covered · at" NBSP "least" NBSP "400,000 a" NBSP
+		   "second: its probe takes 32.0" NBSP "%\n  of the time · no "
 		   "interval keeps it inside the price, which allows 8,700\n  a" NBSP "second\n");
 	assert_has(&d, "\n  coarse, 16 timed\n");
 }

@@ -42,8 +42,8 @@ static void slowed(struct build_watch *b)
 {
 	struct build_calls did = even;
 
-	did.calls = 2000001;
-	did.ns = 1100;
+	did.calls = 4000001;
+	did.ns = 600;
 	did.interval = 20000;
 	add(b, "hash", &did);
 }
@@ -149,8 +149,8 @@ static const struct finding_case cases[] = {
 	  "second.",
 	  "" },
 	{ "a probe that slows", slowed, "one_share probe_slows", "Its probe slows hash",
-	  "It was watched all the time. Its probe takes 16.0 % of the time it covers, so it is "
-	  "called at least 200,000 times a second.",
+	  "It was watched all the time. Its probe takes 32.0 % of the time it covers, so it is "
+	  "called at least 400,000 times a second.",
 	  "" },
 	{ "probes inside", probe_load, "probe_load", "The place in the order cannot be told: heavy",
 	  "Probes inside its calls took 108 s, which is taken off and known to a third. What is "

@@ -66,7 +66,7 @@ static void add_odd_ones(struct build_watch *b)
 	static const struct build_calls mixed = {
 		.calls = 40, .ns = 6100, .spread_ns = 900, .interval = 8
 	};
-	static const struct build_calls sliced = { .calls = 40000,
+	static const struct build_calls sliced = { .calls = 80000,
 						   .ns = 390,
 						   .spread_ns = 90,
 						   .interval = 4096,
