@@ -148,8 +148,12 @@ static int read_steps(struct watch_source *s, uint32_t point)
 	struct probes_point *p = &s->points[point];
 	const uint64_t *from = s->histograms[point].weight;
 
-	if (p->window.firsts + p->window.others == 0 && p->steps == NULL)
+	/* A call may be here already whose counters come with a later window: its step waits for them. */
+	if (p->window.firsts + p->window.others == 0) {
+		if (p->steps != NULL)
+			memset(p->steps, 0, BUCKET_COUNT * sizeof(*p->steps));
 		return 0;
+	}
 	if (p->steps == NULL) {
 		p->histogram = calloc(2 * (size_t)BUCKET_COUNT, sizeof(*p->histogram));
 		if (p->histogram == NULL)
