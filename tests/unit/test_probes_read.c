@@ -159,6 +159,22 @@ static void a_reading_with_a_change_under_way_comes_with_the_next_window(void **
 	assert_int_equal(w.source.torn, 1);
 }
 
+static void a_step_of_a_histogram_waits_for_the_counters_of_its_call(void **state)
+{
+	(void)state;
+	time_call(counter(0, 1), 100, 0);
+	w.histograms[1].weight[60] += 8;
+	turn(1);
+	assert_int_equal(w.histogram.weight, 8);
+	w.histograms[1].weight[70] += 8; /* a window in which nothing was timed */
+	turn(1);
+	assert_int_equal(w.histogram.weight, 0);
+	time_call(counter(0, 1), 200, 0);
+	turn(1);
+	assert_int_equal(w.seen.weight, 8);
+	assert_int_equal(w.histogram.weight, 8);
+}
+
 static void a_call_that_is_just_being_timed_is_not_taken_for_an_untimed_one(void **state)
 {
 	(void)state;
@@ -229,6 +245,7 @@ int main(void)
 		TEST(a_timed_call_counts_in_the_window_in_which_it_ends),
 		TEST(a_timed_call_that_never_ends_counts_when_that_is_known),
 		TEST(a_reading_with_a_change_under_way_comes_with_the_next_window),
+		TEST(a_step_of_a_histogram_waits_for_the_counters_of_its_call),
 		TEST(a_call_that_is_just_being_timed_is_not_taken_for_an_untimed_one),
 		TEST(own_time_below_0_is_0_counted_and_taken_off_the_next_windows),
 		TEST(the_longest_and_the_interval_are_those_of_the_window),
