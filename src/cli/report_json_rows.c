@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/report_json.h"
+#include "core/fleet.h"
 #include "core/scoped.h"
 
 void report_put_null(struct json *j, const char *name, const char *reason)
@@ -80,6 +81,8 @@ static const char *reason_of(const struct table *table, const struct field *f, c
 	bool has_samples = label->instrument.len != sizeof(watch) - 1 ||
 			   memcmp(label->instrument.bytes, watch, sizeof(watch) - 1) != 0;
 
+	if (f->type == FIELD_COUNTER && !IS_MEASURED(*(const struct counter *)at))
+		return "not measured";
 	if (f->type == FIELD_U32 && *(const uint32_t *)at == NO_ID)
 		return table == &table_slot ? "nothing was kept here" : "none";
 	if (has_samples && strcmp(f->name, "kernel_ns") == 0 && label->kernel_tick_ps == 0)
@@ -100,6 +103,15 @@ void report_put_steps(struct json *j, const struct histogram *h)
 		json_close(j);
 	}
 	json_close(j);
+}
+
+static void put_digest(struct json *j, const struct digest *d)
+{
+	char hex[2 * sizeof(d->bytes) + 1];
+
+	for (size_t i = 0; i < sizeof(d->bytes); i++)
+		snprintf(hex + 2 * i, 3, "%02x", d->bytes[i]);
+	json_str(j, (struct str){ hex, 2 * sizeof(d->bytes) });
 }
 
 static void put_field(struct json *j, const struct table *table, const struct field *f,
@@ -140,6 +152,16 @@ static void put_field(struct json *j, const struct table *table, const struct fi
 		break;
 	case FIELD_STEPS:
 		report_put_steps(j, (const struct histogram *)at);
+		break;
+	case FIELD_COUNTER:
+		json_u64(j, ((const struct counter *)at)->value);
+		break;
+	case FIELD_DIGEST:
+		put_digest(j, (const struct digest *)at);
+		break;
+	case FIELD_BLOB:
+		json_str(j, (struct str){ ((const struct blob *)at)->bytes,
+					  ((const struct blob *)at)->len });
 		break;
 	}
 }

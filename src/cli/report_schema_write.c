@@ -92,11 +92,13 @@ static void put_property(struct json *j, const struct schema *schema, const stru
 static struct member member_of_field(const struct field *f)
 {
 	static const char *const types[] = {
-		[FIELD_U32] = "integer",  [FIELD_U64] = "integer", [FIELD_I64] = "integer",
-		[FIELD_BOOL] = "boolean", [FIELD_STR] = "string",  [FIELD_BATCHES] = "array",
-		[FIELD_F64] = "number",	  [FIELD_STEPS] = "steps",
+		[FIELD_U32] = "integer",   [FIELD_U64] = "integer", [FIELD_I64] = "integer",
+		[FIELD_BOOL] = "boolean",  [FIELD_STR] = "string",  [FIELD_BATCHES] = "array",
+		[FIELD_F64] = "number",	   [FIELD_STEPS] = "steps", [FIELD_COUNTER] = "integer",
+		[FIELD_DIGEST] = "string", [FIELD_BLOB] = "string",
 	};
-	bool is_number = f->type == FIELD_U32 || f->type == FIELD_U64 || f->type == FIELD_I64;
+	bool is_number = f->type == FIELD_U32 || f->type == FIELD_U64 || f->type == FIELD_I64 ||
+			 f->type == FIELD_COUNTER;
 
 	return (struct member){ "", f->name, types[f->type], is_number, f->doc };
 }

@@ -1,28 +1,10 @@
-/* fields.c - the tables. The type of a column is taken from its member, so that the two cannot part. */
-#include "core/fields.h"
-
-#include "core/recording.h"
-#include "core/scoped.h"
+/* fields.c - the tables of a recording. */
+#include "core/field_columns.h"
 
 _Static_assert(sizeof(struct label) <= UINT16_MAX, "an offset must fit struct field");
 
 /* One row a column reads best. */
 /* clang-format off */
-#define TYPE_OF(row, member)                   \
-	_Generic(((struct row *)NULL)->member, \
-		uint32_t: FIELD_U32,           \
-		uint64_t: FIELD_U64,           \
-		int64_t: FIELD_I64,            \
-		bool: FIELD_BOOL,              \
-		struct str: FIELD_STR,         \
-		double: FIELD_F64,             \
-		struct histogram: FIELD_STEPS, \
-		uint64_t *: FIELD_BATCHES)
-#define COLUMN(row, member, key, doc) \
-	{ #member, TYPE_OF(row, member), offsetof(struct row, member), key, doc }
-#define FIELD(row, member, doc) COLUMN(row, member, 0, doc)
-#define KEY(row, member, doc)   COLUMN(row, member, 1, doc)
-
 static const struct field label_fields[] = {
 	FIELD(label, instrument, "which instrument made it: \"record\" or \"watch\""),
 	FIELD(label, command, "what ran: its arguments joined by blanks, escaped for a shell where needed"),

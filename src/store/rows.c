@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fleet.h"
 #include "core/recording.h"
 #include "core/steps.h"
 #include "store/batches.h"
@@ -121,6 +122,30 @@ static int bind_u32(sqlite3_stmt *stmt, int at, uint32_t value)
 	return value == NO_ID ? sqlite3_bind_null(stmt, at) : sqlite3_bind_int64(stmt, at, value);
 }
 
+static int bind_counter(sqlite3_stmt *stmt, int at, struct counter c)
+{
+	return IS_MEASURED(c) ? bind_u64(stmt, at, c.value, false) : sqlite3_bind_null(stmt, at);
+}
+
+static bool is_no_digest(const struct digest *d)
+{
+	static const struct digest none;
+
+	return memcmp(d, &none, sizeof(none)) == 0;
+}
+
+static int bind_digest(sqlite3_stmt *stmt, int at, const struct digest *d)
+{
+	if (is_no_digest(d))
+		return sqlite3_bind_null(stmt, at);
+	return sqlite3_bind_blob(stmt, at, d->bytes, sizeof(d->bytes), SQLITE_STATIC);
+}
+
+static int bind_blob(sqlite3_stmt *stmt, int at, const struct blob *b)
+{
+	return sqlite3_bind_blob64(stmt, at, b->len > 0 ? b->bytes : "", b->len, SQLITE_STATIC);
+}
+
 int rows_bind(sqlite3_stmt *stmt, const struct table *t, const void *row, struct err *err)
 {
 	for (size_t i = 0; i < t->field_count; i++) {
@@ -154,6 +179,15 @@ int rows_bind(sqlite3_stmt *stmt, const struct table *t, const void *row, struct
 			break;
 		case FIELD_STEPS:
 			rc = bind_steps(stmt, at, from);
+			break;
+		case FIELD_COUNTER:
+			rc = bind_counter(stmt, at, *(const struct counter *)from);
+			break;
+		case FIELD_DIGEST:
+			rc = bind_digest(stmt, at, from);
+			break;
+		case FIELD_BLOB:
+			rc = bind_blob(stmt, at, from);
 			break;
 		}
 		if (rc != SQLITE_OK)
@@ -281,6 +315,54 @@ static int read_number(sqlite3_stmt *stmt, int at, const struct table *t, const 
 	return rc;
 }
 
+static int read_counter(sqlite3_stmt *stmt, int at, struct counter *out)
+{
+	int64_t value = 0;
+	int rc = 0;
+
+	if (sqlite3_column_type(stmt, at) == SQLITE_NULL) {
+		*out = NOT_MEASURED;
+		return 0;
+	}
+	rc = read_int(stmt, at, 0, INT64_MAX, &value);
+	if (rc == 0)
+		*out = COUNTER((uint64_t)value);
+	return rc;
+}
+
+static int read_digest(sqlite3_stmt *stmt, int at, struct digest *out)
+{
+	const void *bytes = sqlite3_column_blob(stmt, at);
+
+	if (sqlite3_column_type(stmt, at) == SQLITE_NULL) {
+		memset(out, 0, sizeof(*out));
+		return 0;
+	}
+	if (sqlite3_column_type(stmt, at) != SQLITE_BLOB ||
+	    sqlite3_column_bytes(stmt, at) != (int)sizeof(out->bytes))
+		return -EBADMSG;
+	if (bytes == NULL)
+		return -ENOMEM;
+	memcpy(out->bytes, bytes, sizeof(out->bytes));
+	return 0;
+}
+
+static int read_blob(sqlite3_stmt *stmt, int at, struct blob *out, struct rows_text *text)
+{
+	const void *bytes = sqlite3_column_blob(stmt, at);
+	size_t len = (size_t)sqlite3_column_bytes(stmt, at), offset;
+
+	if (sqlite3_column_type(stmt, at) != SQLITE_BLOB || len > text->most - text->used)
+		return -EBADMSG;
+	if (len > 0 && bytes == NULL)
+		return -ENOMEM;
+	offset = len > 0 ? text_add(text, bytes, len) : 0;
+	if (offset == SIZE_MAX)
+		return -ENOMEM;
+	*out = (struct blob){ (const void *)offset, (uint32_t)len };
+	return 0;
+}
+
 static int read_field(sqlite3_stmt *stmt, int at, const struct table *t, void *out_row,
 		      struct rows_text *text)
 {
@@ -296,6 +378,12 @@ static int read_field(sqlite3_stmt *stmt, int at, const struct table *t, void *o
 		return read_f64(stmt, at, to);
 	case FIELD_STEPS:
 		return read_steps(stmt, at, to, text);
+	case FIELD_COUNTER:
+		return read_counter(stmt, at, to);
+	case FIELD_DIGEST:
+		return read_digest(stmt, at, to);
+	case FIELD_BLOB:
+		return read_blob(stmt, at, to, text);
 	case FIELD_U32:
 	case FIELD_U64:
 	case FIELD_I64:
@@ -330,16 +418,28 @@ void rows_drop(const struct table *t, void *row)
 	}
 }
 
+static void settle_str(struct str *s, const struct rows_text *text)
+{
+	s->bytes = s->len > 0 ? text->bytes + (size_t)s->bytes : "";
+}
+
+static void settle_blob(struct blob *b, const struct rows_text *text)
+{
+	b->bytes = b->len > 0 ? text->bytes + (size_t)b->bytes : "";
+}
+
 void rows_settle(const struct table *t, void *rows, size_t count, const struct rows_text *text)
 {
 	for (size_t i = 0; i < t->field_count; i++) {
-		if (t->fields[i].type != FIELD_STR)
+		if (t->fields[i].type != FIELD_STR && t->fields[i].type != FIELD_BLOB)
 			continue;
 		for (size_t row = 0; row < count; row++) {
 			char *at = (char *)rows + row * t->row_bytes + t->fields[i].offset;
-			struct str *s = (struct str *)at;
 
-			s->bytes = s->len > 0 ? text->bytes + (size_t)s->bytes : "";
+			if (t->fields[i].type == FIELD_STR)
+				settle_str((struct str *)at, text);
+			else
+				settle_blob((struct blob *)at, text);
 		}
 	}
 }

@@ -35,9 +35,14 @@ static const char *type_of(const struct field *f)
 		return "TEXT or BLOB";
 	case FIELD_BATCHES:
 	case FIELD_STEPS:
+	case FIELD_BLOB:
 		return "BLOB";
 	case FIELD_F64:
 		return "REAL";
+	case FIELD_COUNTER:
+		return "INTEGER or NULL";
+	case FIELD_DIGEST:
+		return "BLOB or NULL";
 	case FIELD_U64:
 	case FIELD_I64:
 	case FIELD_BOOL:

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "core/fields.h"
+#include "core/fleet.h"
 #include "core/recording.h"
 #include "core/scoped.h"
 
@@ -23,6 +24,11 @@ static size_t width(enum field_type type)
 		return sizeof(uint64_t[BATCH_COUNT]);
 	case FIELD_STEPS:
 		return sizeof(struct histogram);
+	case FIELD_DIGEST:
+		return sizeof(struct digest);
+	case FIELD_BLOB:
+		return sizeof(struct blob);
+	case FIELD_COUNTER:
 	case FIELD_U64:
 	case FIELD_I64:
 	case FIELD_F64:
