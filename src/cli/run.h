@@ -172,6 +172,34 @@ void run_label_price(struct run *r);
 /* `spent_ns` of `elapsed_ns` in millionths; 0 of no time. */
 uint64_t run_share_ppm(uint64_t spent_ns, uint64_t elapsed_ns);
 
+/* ---- run_words.c: the status line and the last words ---- */
+
+/* What an instrument has to say of the moment `now`. */
+struct run_words {
+	struct mono now;
+	uint64_t running_ppm; /* what measuring takes, as the price is kept */
+	char counted[96];     /* "75.1k ticks, 75.0k kept" */
+	char axis[48];	      /* "slot 1 s": shown where there is room */
+	char lost[48];
+};
+
+/* One status line, without its end of line, cut for `columns` (0: as long as it is). */
+void run_status(const struct run *r, const struct run_words *words, unsigned columns, char *out,
+		size_t size);
+
+/* When the recording ended. */
+struct mono run_end(const struct run *r);
+
+/* The last words on app->talk: what it took, where it is, how to look at it. */
+void run_summary(const struct run *r, const struct run_words *words);
+
+/* The same as one line of JSON on app->out: the file, how it ended, then these numbers. */
+struct run_number {
+	const char *key;
+	uint64_t value;
+};
+void run_json(const struct run *r, const struct run_number *numbers, size_t count);
+
 /* ---- run_loop.c: signals, the loop and the exit status ---- */
 
 /* Is a command or a process named, and only one of them? `name` is the instrument's. -EINVAL, -ESRCH. */

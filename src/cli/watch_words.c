@@ -4,10 +4,8 @@
 
 #include "cli/watch.h"
 #include "core/scoped.h"
-#include "format/json.h"
 
-#define SUMMARY_SCHEMA_VERSION 1
-#define LINES_MOST	       60u /* rows told at the start; the rest as a number */
+#define LINES_MOST 60u /* rows told at the start; the rest as a number */
 
 void watch_format_cost(uint64_t ps, char *out, size_t size)
 {
@@ -146,13 +144,6 @@ void watch_say_start(const struct watch_session *s)
 
 /* ---- while it runs, and at the end ---- */
 
-static void append(char *out, size_t size, const char *part)
-{
-	size_t used = strlen(out);
-
-	snprintf(out + used, size - used, "%s%s", used > 0 ? " · " : "", part);
-}
-
 /* What watching takes, in millionths of one CPU, as the price is kept: start-up and calibration over ten minutes. */
 static uint64_t running_ppm(const struct watch_session *s, struct mono now)
 {
@@ -164,83 +155,44 @@ static uint64_t running_ppm(const struct watch_session *s, struct mono now)
 			     elapsed_ns > WATCH_PLAN_SPREAD_NS ? elapsed_ns : WATCH_PLAN_SPREAD_NS);
 }
 
-/* The parts of the line, so that the middle can go on a narrow terminal. */
-struct status_parts {
-	char clock[32], calls[96], price[96], file[96], window[48], lost[48], paused[80];
-};
-
-static void fill_parts(const struct watch_session *s, struct mono now, struct status_parts *p)
+static struct run_words words_of(const struct watch_session *s, struct mono now)
 {
+	struct run_words words = { .now = now, .running_ppm = running_ppm(s, now) };
+	char all[32], part[32], window[32], lost[32];
 	uint64_t calls, timed;
-	char a[32], b[32];
 
 	watch_sources_live(&s->sources, &calls, &timed);
-	units_format_clock(mono_elapsed_ns(s->run.start, now), p->clock, sizeof(p->clock));
-	units_format_count(calls, a, sizeof(a));
-	units_format_count(timed, b, sizeof(b));
-	snprintf(p->calls, sizeof(p->calls), "%s calls, %s timed", a, b);
-	units_format_price(running_ppm(s, now), a, sizeof(a));
-	units_format_price(s->run.opts->price_ppm, b, sizeof(b));
-	snprintf(p->price, sizeof(p->price), "price %s of %s", a, b);
-	units_format_size_of(s->run.file_bytes, s->run.opts->max_bytes, a, sizeof(a));
-	snprintf(p->file, sizeof(p->file), "file %s for ever", a);
-	units_format_duration(s->opts->window_ns, a, sizeof(a));
-	snprintf(p->window, sizeof(p->window), "window %s", a);
-	units_format_count(s->run.label.lost, a, sizeof(a));
-	snprintf(p->lost, sizeof(p->lost), "lost %s", a);
-	p->paused[0] = '\0';
-	if (s->run.is_paused) {
-		units_format_duration(mono_elapsed_ns(s->run.paused_since, now), a, sizeof(a));
-		snprintf(p->paused, sizeof(p->paused), "saves held up by a reader for %s", a);
-	}
+	units_format_count(calls, all, sizeof(all));
+	units_format_count(timed, part, sizeof(part));
+	units_format_duration(s->opts->window_ns, window, sizeof(window));
+	units_format_count(s->run.label.lost, lost, sizeof(lost));
+	snprintf(words.counted, sizeof(words.counted), "%s calls, %s timed", all, part);
+	snprintf(words.axis, sizeof(words.axis), "window %s", window);
+	snprintf(words.lost, sizeof(words.lost), "lost %s", lost);
+	return words;
 }
 
 void watch_status(const void *session, struct mono now, unsigned columns, char *out, size_t size)
 {
 	const struct watch_session *s = session;
-	bool is_wide = columns == 0 || columns >= 125;
-	struct status_parts p;
+	struct run_words words = words_of(s, now);
 
-	fill_parts(s, now, &p);
-	out[0] = '\0';
-	append(out, size, p.clock);
-	append(out, size, p.calls);
-	append(out, size, p.price);
-	if (is_wide) {
-		append(out, size, p.file);
-		append(out, size, p.window);
-	}
-	append(out, size, p.paused[0] != '\0' ? p.paused : p.lost);
-	if (columns == 0 || columns >= 72)
-		append(out, size, "Ctrl-C ends");
+	run_status(&s->run, &words, columns, out, size);
 }
 
 void watch_summary(const void *session)
 {
 	const struct watch_session *s = session;
-	const struct label *l = &s->run.label;
-	struct mono end = { s->run.start.ns + l->elapsed_ns };
-	char all[32], start[32];
-	struct status_parts p;
+	struct run_words words = words_of(s, run_end(&s->run));
 
-	fill_parts(s, end, &p);
-	units_format_price(run_share_ppm(l->own_cpu_ns + l->kernel_ns, l->elapsed_ns), all,
-			   sizeof(all));
-	units_format_price(run_share_ppm(l->start_ns, l->elapsed_ns), start, sizeof(start));
-	snprintf(p.price, sizeof(p.price), "price %s, of which %s to start", all, start);
-	fprintf(s->run.app->talk, "tare watch: %s · %s · %s · %s · %s\n", p.clock, p.calls, p.price,
-		p.file, p.lost);
-	fprintf(s->run.app->talk, "%s\nlook: tare report %s\n", s->run.path, s->run.path);
+	run_summary(&s->run, &words);
 }
 
 void watch_summary_json(const void *session)
 {
 	const struct watch_session *s = session;
 	const struct label *l = &s->run.label;
-	const struct {
-		const char *key;
-		uint64_t value;
-	} numbers[] = {
+	const struct run_number numbers[] = {
 		{ "elapsed_ns", l->elapsed_ns },
 		{ "watched", s->watched },
 		{ "not_watched", s->not_watched },
@@ -256,25 +208,6 @@ void watch_summary_json(const void *session)
 		{ "file_bytes", s->run.file_bytes },
 		{ "size_limit_bytes", l->size_limit_bytes },
 	};
-	struct json j;
 
-	json_begin(&j, json_to_file, s->run.app->out, 0);
-	json_open_object(&j);
-	json_key(&j, "schema_version");
-	json_u64(&j, SUMMARY_SCHEMA_VERSION);
-	json_key(&j, "file");
-	json_chars(&j, s->run.path);
-	json_key(&j, "ended_by");
-	json_str(&j, l->ended_by);
-	json_key(&j, "exit_status");
-	if (l->exit_status < 0)
-		json_null(&j);
-	else
-		json_i64(&j, l->exit_status);
-	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
-		json_key(&j, numbers[i].key);
-		json_u64(&j, numbers[i].value);
-	}
-	json_close(&j);
-	json_end(&j);
+	run_json(&s->run, numbers, ARRAY_LEN(numbers));
 }
