@@ -5,6 +5,7 @@
 #include "core/scoped.h"
 
 #define MIN_EVERY_NS (20 * NS_PER_US)
+#define MAX_EVERY_NS (10 * NS_PER_S)
 
 static const struct opt record_opt_rows[] = {
 	{ "pid", 'p', OPT_COUNT, offsetof(struct record_opts, run.pid), "PID", NULL,
@@ -44,12 +45,12 @@ static int check_slots(uint64_t slots, struct err *err)
 
 static int check_numbers(const struct record_opts *o, struct err *err)
 {
-	if (o->every_ns < MIN_EVERY_NS || o->every_ns > 10 * NS_PER_S) {
-		err_set(err, -EINVAL, "cannot sample every %llu ns",
-			(unsigned long long)o->every_ns);
-		return err_mend(err, "--every takes a time from 20us to 10s");
-	}
-	if (run_check_limits(&o->run, "record", "256KB", err) < 0)
+	const struct run_bound every = { o->every_ns,  MIN_EVERY_NS,
+					 MAX_EVERY_NS, "sample every",
+					 " ns",	       "--every takes a time from 20us to 10s" };
+
+	if (run_check_bounds(&every, 1, err) < 0 ||
+	    run_check_limits(&o->run, "record", "256KB", err) < 0)
 		return err->code;
 	return check_slots(o->slots, err);
 }

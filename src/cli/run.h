@@ -209,6 +209,16 @@ int run_check_target(const struct run_opts *opts, const char *name, struct err *
 int run_check_limits(const struct run_opts *opts, const char *name, const char *least,
 		     struct err *err);
 
+/* Numbers that an instrument's options take. */
+struct run_bound {
+	uint64_t value, least, most;
+	const char *what, *unit; /* "cannot <what> <value><unit>" */
+	const char *mend;	 /* "--every takes a time from 20us to 10s" */
+};
+
+/* Is each within its bounds? -EINVAL names the first that is not. */
+int run_check_bounds(const struct run_bound *bounds, size_t count, struct err *err);
+
 /* Records from the start to the end, with app, opts, instrument and session set. The exit status, or a negative errno. */
 int run_go(struct run *r, struct err *err);
 

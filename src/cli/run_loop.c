@@ -45,16 +45,33 @@ int run_check_target(const struct run_opts *o, const char *name, struct err *err
 	return 0;
 }
 
+int run_check_bounds(const struct run_bound *bounds, size_t count, struct err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct run_bound *b = &bounds[i];
+
+		if (b->value >= b->least && b->value <= b->most)
+			continue;
+		err_set(err, -EINVAL, "cannot %s %llu%s", b->what, (unsigned long long)b->value,
+			b->unit);
+		return err_mend(err, "%s", b->mend);
+	}
+	return 0;
+}
+
 int run_check_limits(const struct run_opts *o, const char *name, const char *least, struct err *err)
 {
-	uint64_t least_bytes = 0;
+	struct run_bound size = { .value = o->max_bytes,
+				  .most = MAX_MAX_BYTES,
+				  .what = "keep a recording within",
+				  .unit = " bytes" };
+	char mend[80];
 
-	units_parse_size(least, &least_bytes);
-	if (o->max_bytes < least_bytes || o->max_bytes > MAX_MAX_BYTES) {
-		err_set(err, -EINVAL, "cannot keep a recording within %llu bytes",
-			(unsigned long long)o->max_bytes);
-		return err_mend(err, "--max-size takes a size from %s to 1024GB", least);
-	}
+	units_parse_size(least, &size.least);
+	snprintf(mend, sizeof(mend), "--max-size takes a size from %s to 1024GB", least);
+	size.mend = mend;
+	if (run_check_bounds(&size, 1, err) < 0)
+		return err->code;
 	if (o->price_ppm == 0) {
 		err_set(err, -EINVAL, "cannot %s at a price of 0", name);
 		return err_mend(err, "--price takes a share over 0, such as 0.5%%");

@@ -46,39 +46,26 @@ static const struct opt watch_opt_rows[] = {
 	  "say nothing but failures" },
 };
 
-static int check_intervals(const struct watch_opts *o, struct err *err)
-{
-	if (o->interval_most < 1 || o->interval_most > PACE_MOST) {
-		err_set(err, -EINVAL, "cannot time one call in %llu at least",
-			(unsigned long long)o->interval_most);
-		return err_mend(err, "--most-interval takes a number from 1 to 4096");
-	}
-	if (o->interval < 1 || o->interval > o->interval_most) {
-		err_set(err, -EINVAL, "cannot time one call in %llu",
-			(unsigned long long)o->interval);
-		return err_mend(err,
-				"--interval takes a number from 1 to %llu, which is "
-				"--most-interval",
-				(unsigned long long)o->interval_most);
-	}
-	return 0;
-}
-
 static int check_numbers(const struct watch_opts *o, struct err *err)
 {
+	char functions[80], interval[80];
+	const struct run_bound bounds[] = {
+		{ o->window_ns, MIN_WINDOW_NS, MAX_WINDOW_NS, "use windows of", " ns",
+		  "--window takes a time from 1s to 10min" },
+		{ o->functions, 1, WATCHLIST_MOST, "watch", " functions", functions },
+		{ o->interval_most, 1, PACE_MOST, "time one call in", " at least",
+		  "--most-interval takes a number from 1 to 4096" },
+		{ o->interval, 1, o->interval_most, "time one call in", "", interval },
+	};
+
+	snprintf(functions, sizeof(functions), "--functions takes a number from 1 to %u",
+		 WATCHLIST_MOST);
+	snprintf(interval, sizeof(interval),
+		 "--interval takes a number from 1 to %llu, which is --most-interval",
+		 (unsigned long long)o->interval_most);
 	if (run_check_limits(&o->run, "watch", "1MB", err) < 0)
 		return err->code;
-	if (o->window_ns < MIN_WINDOW_NS || o->window_ns > MAX_WINDOW_NS) {
-		err_set(err, -EINVAL, "cannot use windows of %llu ns",
-			(unsigned long long)o->window_ns);
-		return err_mend(err, "--window takes a time from 1s to 10min");
-	}
-	if (o->functions < 1 || o->functions > WATCHLIST_MOST) {
-		err_set(err, -EINVAL, "cannot watch %llu functions",
-			(unsigned long long)o->functions);
-		return err_mend(err, "--functions takes a number from 1 to %u", WATCHLIST_MOST);
-	}
-	return check_intervals(o, err);
+	return run_check_bounds(bounds, ARRAY_LEN(bounds), err);
 }
 
 /* Cuts the command off behind the first "--": getopt would move the names of functions behind it. */

@@ -71,7 +71,6 @@ int watch_say_rest(struct err *err);
  * times. `has_turned`: a window has just ended. */
 void watch_places_again(struct watch_session *s, struct mono now, bool has_turned);
 
-
 /* ---- watch_label.c: the facts that only a watch has ---- */
 
 /* The watch row of a save; its strings are the session's. */
