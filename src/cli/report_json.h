@@ -52,6 +52,17 @@ struct member {
 	const char *doc;
 };
 
+/* Some of them. An object's members stand in the order in which all tables of a schema tell them. */
+struct members {
+	const struct member *rows;
+	size_t count;
+};
+
+/* What all reports have in common. Of the root: its begin, the file with price, totals and findings, its end. Of "$defs":
+ * "finding", and of "price" all but what was spent. */
+extern const struct members report_members_begin, report_members_file, report_members_end,
+	report_members_parts;
+
 /* One "$defs" object: columns of a table, if it has one, then members of ours. */
 struct schema_object {
 	const char *name;
@@ -67,8 +78,8 @@ struct schema_words {
 /* A whole schema. */
 struct schema {
 	const char *title;
-	const struct member *members;
-	size_t member_count;
+	const struct members *const *tables;
+	size_t table_count;
 	const struct schema_object *objects;
 	size_t object_count;
 	const struct schema_words *words;

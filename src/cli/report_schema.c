@@ -1,5 +1,5 @@
-/* report_schema.c - the JSON schema of a report of samples. Columns come from core/fields.h; the rest is the table below, in
- * the order in which report_json.c writes. */
+/* report_schema.c - the JSON schema of a report of samples. Columns come from core/fields.h; the rest are members that all
+ * reports have and those below, in the order in which report_json.c writes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,23 +14,13 @@ const char *report_kind(enum frame_kind kind)
 	return kinds[(size_t)kind < ARRAY_LEN(kinds) ? (size_t)kind : ARRAY_LEN(kinds) - 1];
 }
 
-static const struct member members[] = {
-	{ "", "schema_version", "integer", false,
-	  "changes when a member goes or changes its meaning" },
-	{ "", "verdict", "string", false, "the answer in one sentence, without a full stop" },
-	{ "", "label", "@recording", false, "the recording's facts about itself" },
-	{ "", "file", "string", false, "the recording that was read" },
-	{ "", "file_bytes", "integer", false, "its size, with what stands beside it" },
-	{ "", "price", "@price", false, "what measuring took" },
-	{ "", "totals", "@totals", false, "the whole run" },
-	{ "", "findings", "[finding", false, "what stands out; empty: nothing" },
+static const struct member root_rows[] = {
 	{ "", "functions", "[function", false, "by own weight; shares are of the sampled weight" },
 	{ "", "threads", "[thread", false, "by weight" },
 	{ "", "slots", "[slot", false, "the timeline" },
-	{ "", "ledger", "[ledger", false, "what measuring took, window by window" },
-	{ "", "replaced_bytes", "integer", false,
-	  "bytes in strings above that were no UTF-8: each stands as U+FFFD" },
+};
 
+static const struct member part_rows[] = {
 	{ "share", "value", "number", true, "0 to 1" },
 	{ "share", "error", "number", true, "half width of the 95 % interval" },
 	{ "share", "is_coarse", "boolean", false, "fewer than 100 samples in the range" },
@@ -60,15 +50,6 @@ static const struct member members[] = {
 
 	{ "slot", "function", "integer", true, "place in functions, from 0, of the context shown" },
 
-	{ "finding", "id", "=finding_id", false, "never changes its meaning" },
-	{ "finding", "title", "string", false, "what" },
-	{ "finding", "evidence", "string", false, "in numbers" },
-	{ "finding", "look_next", "string", false, "where to look next" },
-
-	{ "price", "value", "number", true, "share of one CPU" },
-	{ "price", "error", "number", true,
-	  "half width of the 95 % interval over the ledger's windows" },
-	{ "price", "limit", "number", false, "share of one CPU that was allowed" },
 	{ "price", "spent_ns", "integer", false, "CPU time, our own and the kernel's part" },
 	{ "price", "bound", "string", false, "at least, or own part" },
 
@@ -81,6 +62,9 @@ static const struct member members[] = {
 	{ "totals", "slots_lost", "integer", false, "slots that lost samples" },
 	{ "totals", "unnamed", "@weighed", false, "own time of functions without a symbol" },
 };
+
+static const struct members root = { root_rows, ARRAY_LEN(root_rows) };
+static const struct members parts = { part_rows, ARRAY_LEN(part_rows) };
 
 static const char *word_of_kind(size_t index)
 {
@@ -105,10 +89,14 @@ int report_schema(FILE *out)
 		{ "kind", word_of_kind },
 		{ "finding_id", findings_id },
 	};
+	static const struct members *const all[] = {
+		&report_members_begin, &report_members_file,  &root,
+		&report_members_end,   &report_members_parts, &parts
+	};
 	static const struct schema schema = {
 		.title = "tare report --json",
-		.members = members,
-		.member_count = ARRAY_LEN(members),
+		.tables = all,
+		.table_count = ARRAY_LEN(all),
 		.objects = objects,
 		.object_count = ARRAY_LEN(objects),
 		.words = words,

@@ -1,9 +1,52 @@
-/* report_schema_write.c - writes the JSON schema that tables of members describe, draft 2020-12. */
+/* report_schema_write.c - members that all reports have, and writing the JSON schema that tables of members describe, draft
+ * 2020-12. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/report_json.h"
 #include "core/scoped.h"
+
+/* ---- members of all reports ---- */
+
+static const struct member begin_rows[] = {
+	{ "", "schema_version", "integer", false,
+	  "changes when a member goes or changes its meaning" },
+	{ "", "verdict", "string", false, "the answer in one sentence, without a full stop" },
+	{ "", "label", "@recording", false, "the recording's facts about itself" },
+};
+
+static const struct member file_rows[] = {
+	{ "", "file", "string", false, "the recording that was read" },
+	{ "", "file_bytes", "integer", false, "its size, with what stands beside it" },
+	{ "", "price", "@price", false, "what measuring took" },
+	{ "", "totals", "@totals", false, "the whole run" },
+	{ "", "findings", "[finding", false, "what stands out; empty: nothing" },
+};
+
+static const struct member end_rows[] = {
+	{ "", "ledger", "[ledger", false, "what measuring took, window by window" },
+	{ "", "replaced_bytes", "integer", false,
+	  "bytes in strings above that were no UTF-8: each stands as U+FFFD" },
+};
+
+static const struct member part_rows[] = {
+	{ "finding", "id", "=finding_id", false, "never changes its meaning" },
+	{ "finding", "title", "string", false, "what" },
+	{ "finding", "evidence", "string", false, "in numbers" },
+	{ "finding", "look_next", "string", false, "where to look next" },
+
+	{ "price", "value", "number", true, "share of one CPU" },
+	{ "price", "error", "number", true,
+	  "half width of the 95 % interval over the ledger's windows" },
+	{ "price", "limit", "number", false, "share of one CPU that was allowed" },
+};
+
+const struct members report_members_begin = { begin_rows, ARRAY_LEN(begin_rows) };
+const struct members report_members_file = { file_rows, ARRAY_LEN(file_rows) };
+const struct members report_members_end = { end_rows, ARRAY_LEN(end_rows) };
+const struct members report_members_parts = { part_rows, ARRAY_LEN(part_rows) };
+
+/* ---- writing ---- */
 
 static void put_enum(struct json *j, const struct schema *schema, const char *name)
 {
@@ -103,9 +146,21 @@ static struct member member_of_field(const struct field *f)
 	return (struct member){ "", f->name, types[f->type], is_number, f->doc };
 }
 
-static bool is_of(const struct member *m, const char *object)
+/* Does something with every member of one object, in order. */
+static void for_each_of(struct json *j, const struct schema *schema, const char *object,
+			void (*put)(struct json *j, const struct schema *schema,
+				    const struct member *m))
 {
-	return strcmp(m->object, object) == 0;
+	for (size_t t = 0; t < schema->table_count; t++)
+		for (size_t i = 0; i < schema->tables[t]->count; i++)
+			if (strcmp(schema->tables[t]->rows[i].object, object) == 0)
+				put(j, schema, &schema->tables[t]->rows[i]);
+}
+
+static void put_name(struct json *j, const struct schema *schema, const struct member *m)
+{
+	(void)schema;
+	json_chars(j, m->name);
 }
 
 /* The properties of one object: columns of a table, if it has one, then members of ours. */
@@ -124,17 +179,13 @@ static void put_object(struct json *j, const struct schema *schema,
 
 		put_property(j, schema, &m);
 	}
-	for (size_t i = 0; i < schema->member_count; i++)
-		if (is_of(&schema->members[i], object->name))
-			put_property(j, schema, &schema->members[i]);
+	for_each_of(j, schema, object->name, put_property);
 	json_close(j);
 	json_key(j, "required");
 	json_open_array(j);
 	for (size_t i = 0; table != NULL && i < table->field_count; i++)
 		json_chars(j, table->fields[i].name);
-	for (size_t i = 0; i < schema->member_count; i++)
-		if (is_of(&schema->members[i], object->name))
-			json_chars(j, schema->members[i].name);
+	for_each_of(j, schema, object->name, put_name);
 	json_close(j);
 }
 

@@ -1,30 +1,23 @@
-/* report_watch_schema.c - the JSON schema of the report of a watch. Columns come from core/fields.h; the rest is the table
- * below, in the order in which report_watch_json.c writes. */
+/* report_watch_schema.c - the JSON schema of the report of a watch. Columns come from core/fields.h; the rest are members
+ * that all reports have and those below, in the order in which report_watch_json.c writes. */
 #include "cli/report_json.h"
 #include "cli/report_watch.h"
 #include "core/scoped.h"
 #include "core/watch_findings.h"
 
-static const struct member members[] = {
-	{ "", "schema_version", "integer", false,
-	  "changes when a member goes or changes its meaning" },
-	{ "", "verdict", "string", false, "the answer in one sentence, without a full stop" },
-	{ "", "label", "@recording", false, "the recording's facts about itself" },
+static const struct member watch_rows[] = {
 	{ "", "watch", "@watch", false, "those that only a watch has" },
-	{ "", "file", "string", false, "the recording that was read" },
-	{ "", "file_bytes", "integer", false, "its size, with what stands beside it" },
-	{ "", "price", "@price", false, "what measuring took" },
-	{ "", "totals", "@totals", false, "the whole run" },
-	{ "", "findings", "[finding", false, "what stands out; empty: nothing" },
+};
+
+static const struct member root_rows[] = {
 	{ "", "functions", "[function", false,
 	  "watched rows: functions by own time, those never timed, those that did not run; then "
 	  "tasks and frames; then what is not watched, and why" },
 	{ "", "frames", "@frames", false, "the time between two marks; a count of 0: none" },
 	{ "", "slow_frames", "[slow_frame", false, "those that were kept" },
-	{ "", "ledger", "[ledger", false, "what measuring took, window by window" },
-	{ "", "replaced_bytes", "integer", false,
-	  "bytes in strings above that were no UTF-8: each stands as U+FFFD" },
+};
 
+static const struct member part_rows[] = {
 	{ "estimate", "value", "number", true, "in the unit that its name ends in, else a count" },
 	{ "estimate", "error", "number", true,
 	  "half width of the 95 % interval; 0 for an exact one" },
@@ -121,15 +114,6 @@ static const struct member members[] = {
 	{ "part", "function", "integer", true, "place in functions, from 0" },
 	{ "part", "own_ns", "integer", false, "its own time" },
 
-	{ "finding", "id", "=finding_id", false, "never changes its meaning" },
-	{ "finding", "title", "string", false, "what" },
-	{ "finding", "evidence", "string", false, "in numbers" },
-	{ "finding", "look_next", "string", false, "where to look next" },
-
-	{ "price", "value", "number", true, "share of one CPU" },
-	{ "price", "error", "number", true,
-	  "half width of the 95 % interval over the ledger's windows" },
-	{ "price", "limit", "number", false, "share of one CPU that was allowed" },
 	{ "price", "spent_ns", "integer", false, "our own CPU time, and what calls were charged" },
 	{ "price", "bound", "string", false, "with hooks, partly assumed, or calibrated" },
 
@@ -141,6 +125,10 @@ static const struct member members[] = {
 	{ "totals", "watched", "integer", false, "first so many of functions were watched" },
 	{ "totals", "not_watched", "integer", false, "the others" },
 };
+
+static const struct members watch = { watch_rows, ARRAY_LEN(watch_rows) };
+static const struct members root = { root_rows, ARRAY_LEN(root_rows) };
+static const struct members parts = { part_rows, ARRAY_LEN(part_rows) };
 
 int watch_schema(FILE *out)
 {
@@ -163,10 +151,14 @@ int watch_schema(FILE *out)
 		{ "totals", NULL },
 	};
 	static const struct schema_words words[] = { { "finding_id", watch_findings_id } };
+	static const struct members *const all[] = {
+		&report_members_begin, &watch, &report_members_file, &root, &report_members_end,
+		&report_members_parts, &parts
+	};
 	static const struct schema schema = {
 		.title = "tare report --json, of a watch",
-		.members = members,
-		.member_count = ARRAY_LEN(members),
+		.tables = all,
+		.table_count = ARRAY_LEN(all),
 		.objects = objects,
 		.object_count = ARRAY_LEN(objects),
 		.words = words,
