@@ -1,7 +1,6 @@
 /* findings.c - the rules, one function each; the table at the end is their order. */
 #include "core/findings.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "core/scoped.h"
@@ -25,22 +24,7 @@ static uint64_t ppm_of_cpu(uint64_t ns, uint64_t elapsed_ns)
 
 static bool is_unfinished(const struct facts *f, struct finding *out)
 {
-	char saved[64];
-
-	if (f->label->is_finished)
-		return false;
-	units_format_wall((struct wall){ f->label->saved_wall_ns }, saved, sizeof(saved));
-	text_put(&out->title, "The recording is unfinished");
-	text_printf(&out->evidence, "It was last saved at %s, ", saved);
-	text_put_duration(&out->evidence, f->label->elapsed_ns);
-	text_put(&out->evidence, " after its start. What came later is not in it.");
-	if (f->label->writer_pid != 0)
-		text_printf(&out->look_next,
-			    "Look next at process %u: it still records, or it was killed.",
-			    f->label->writer_pid);
-	else
-		text_put(&out->look_next, "Look next at what ended the recorder.");
-	return true;
+	return findings_say_unfinished(f->label, "What came later is not in it.", out);
 }
 
 static bool is_coarse(const struct facts *f, struct finding *out)
@@ -399,40 +383,17 @@ static const struct {
 };
 _Static_assert(ARRAY_LEN(rules) <= FINDINGS_MAX, "every rule may hold at once");
 
-static void finding_free(struct finding *f)
-{
-	text_free(&f->title);
-	text_free(&f->evidence);
-	text_free(&f->look_next);
-}
-
 int findings_open(const struct recording *r, const struct analysis *a, struct findings *out,
 		  struct err *err)
 {
 	const struct facts facts = { r, &r->label, a };
+	int status = 0;
 
 	*out = (struct findings){ .count = 0 };
-	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-		struct finding *row = &out->rows[out->count];
-
-		row->id = rules[i].id;
-		if (!rules[i].holds(&facts, row))
-			continue;
-		out->count++;
-		if (!row->title.has_failed && !row->evidence.has_failed &&
-		    !row->look_next.has_failed)
-			continue;
-		findings_free(out);
-		return err_set(err, -ENOMEM, "cannot write the findings: out of memory");
-	}
-	return 0;
-}
-
-void findings_free(struct findings *f)
-{
-	for (size_t i = 0; i < f->count; i++)
-		finding_free(&f->rows[i]);
-	f->count = 0;
+	for (size_t i = 0; i < ARRAY_LEN(rules) && status == 0; i++)
+		if (rules[i].holds(&facts, &out->rows[out->count]))
+			status = findings_take(out, rules[i].id, err);
+	return status;
 }
 
 const char *findings_id(size_t index)

@@ -24,10 +24,19 @@ struct findings {
 int findings_open(const struct recording *r, const struct analysis *a, struct findings *out,
 		  struct err *err);
 
-/* Accepts the empty value, and may run twice. */
-void findings_free(struct findings *f);
-
 /* Every id a finding can have, in order, for the JSON schema. `index` from 0; NULL behind the last. */
 const char *findings_id(size_t index);
+
+/* ---- findings_row.c: what every list of rules needs ---- */
+
+/* Takes the finding that a rule has filled in the row at the end. -ENOMEM when its texts are not whole: all are freed. */
+int findings_take(struct findings *out, const char *id, struct err *err);
+
+/* The rule "unfinished" of every instrument: `missing` says what came later, "What came later is not in it.". False, and
+ * nothing is written, for a recording that was finished. */
+bool findings_say_unfinished(const struct label *label, const char *missing, struct finding *out);
+
+/* Accepts the empty value, and may run twice. */
+void findings_free(struct findings *f);
 
 #endif

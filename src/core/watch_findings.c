@@ -1,8 +1,6 @@
 /* watch_findings.c - what stands out of a watch: the table of rules is their order. */
 #include "core/watch_findings.h"
 
-#include <errno.h>
-
 #include "core/scoped.h"
 #include "core/units.h"
 #include "core/watch_rules.h"
@@ -18,22 +16,7 @@ void watch_put_more(struct text *t, uint32_t count)
 
 static bool is_unfinished(const struct watch_facts *f, struct finding *out)
 {
-	char saved[64];
-
-	if (f->label->is_finished)
-		return false;
-	units_format_wall((struct wall){ f->label->saved_wall_ns }, saved, sizeof(saved));
-	text_put(&out->title, "The recording is unfinished");
-	text_printf(&out->evidence, "It was last saved at %s, ", saved);
-	text_put_duration(&out->evidence, f->label->elapsed_ns);
-	text_put(&out->evidence, " after its start. The window that was open is not in it.");
-	if (f->label->writer_pid != 0)
-		text_printf(&out->look_next,
-			    "Look next at process %u: it still records, or it was killed.",
-			    f->label->writer_pid);
-	else
-		text_put(&out->look_next, "Look next at what ended the recorder.");
-	return true;
+	return findings_say_unfinished(f->label, "The window that was open is not in it.", out);
 }
 
 #define KNOWN_ID "known_issue"
@@ -70,18 +53,6 @@ static const struct {
 };
 _Static_assert(ARRAY_LEN(rules) < FINDINGS_MAX, "every rule may hold at once, and a known issue");
 
-/* Takes the finding that was filled at the end. -ENOMEM: all are freed. */
-static int take(struct findings *out, const char *id, struct err *err)
-{
-	struct finding *row = &out->rows[out->count++];
-
-	row->id = id;
-	if (!row->title.has_failed && !row->evidence.has_failed && !row->look_next.has_failed)
-		return 0;
-	findings_free(out);
-	return err_set(err, -ENOMEM, "cannot write the findings: out of memory");
-}
-
 int watch_findings_known(const struct recording *r, const struct known_issue *issues, size_t count,
 			 struct findings *out, struct err *err)
 {
@@ -106,7 +77,7 @@ int watch_findings_known(const struct recording *r, const struct known_issue *is
 		text_printf(&row->look_next,
 			    "Look next at a new recording: tare %s and later do not have it.",
 			    issues[i].fixed_in);
-		status = take(out, KNOWN_ID, err);
+		status = findings_take(out, KNOWN_ID, err);
 		if (status < 0)
 			return status;
 	}
@@ -122,7 +93,7 @@ int watch_findings_open(const struct recording *r, const struct watch_analysis *
 	*out = (struct findings){ .count = 0 };
 	for (size_t i = 0; i < ARRAY_LEN(rules) && status == 0; i++)
 		if (rules[i].holds(&facts, &out->rows[out->count]))
-			status = take(out, rules[i].id, err);
+			status = findings_take(out, rules[i].id, err);
 	if (status == 0)
 		status = watch_findings_known(r, known_issues, known_issue_count, out, err);
 	return status;

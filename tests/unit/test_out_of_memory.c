@@ -67,6 +67,9 @@ static int go(const struct build *b)
 
 	if (code == 0)
 		code = findings_open(&b->r, &a, &f, &err);
+	for (size_t i = 0; code == 0 && i < f.count; i++)
+		assert_false(f.rows[i].title.has_failed || f.rows[i].evidence.has_failed ||
+			     f.rows[i].look_next.has_failed);
 	if (code == 0) {
 		verdict_put(&t, &b->r, &a);
 		text_make_ascii(&t);
