@@ -36,13 +36,14 @@ struct delta {
 	bool is_idle;	  /* (0, span): truly idle, not to be stored */
 };
 
-/* What two visits say of each other, before any row is looked at: DELTA_SAME, or why no row has a difference
- * (FIRST when `before` is NULL, OTHER, RESTARTED, RESET, GAP, CLOCK). After OTHER, RESTARTED or RESET the rows that provably began
- * after the last visit still have their whole value: delta_row_between() knows. */
+/* What two visits say of each other, before any row is looked at: DELTA_SAME, or what happened between them: FIRST (`before`
+ * is NULL), OTHER, RESTARTED, CLOCK, GAP, RESET. */
 enum delta_life delta_between(const struct delta_visit *before, const struct delta_visit *now);
 
-/* The difference of one row. `old` NULL: it was not there at the last visit. `out` has row->count counters: the difference,
- * or NOT_MEASURED throughout when span_ns is 0. A counter not measured in either is not measured in the difference. */
+/* The difference of one row. `old` NULL: it was not there at the last visit. `out` has row->count counters: the difference, or
+ * NOT_MEASURED throughout when span_ns is 0. A counter not measured in either is not measured in the difference. The whole value is
+ * given where the row provably began behind the last visit: its since_ns says so, all were reset behind it, it was absent from a
+ * complete reading, or a counter is smaller than before (those of one life never go down). span_ns is then what it covers at most. */
 struct delta delta_row_between(const struct delta_visit *before, const struct delta_visit *now,
 			       const struct delta_row *old, const struct delta_row *row,
 			       struct counter *out);

@@ -50,11 +50,12 @@ const char *reading_name(enum reading_id id);
 
 /* Why a difference is what it is. Stored. */
 enum delta_life {
-	DELTA_SAME = 0,	     /* the counters of one life: the difference */
-	DELTA_FIRST = 1,     /* first sight: none */
-	DELTA_BEGAN = 2,     /* provably began after the last visit: the whole value */
-	DELTA_SHRUNK = 3,    /* a counter is smaller than before: a new life, none */
-	DELTA_RESET = 4,     /* reset time changed: none */
+	DELTA_SAME = 0,	  /* the counters of one life: the difference */
+	DELTA_FIRST = 1,  /* first sight: none */
+	DELTA_BEGAN = 2,  /* provably began after the last visit: the whole value */
+	DELTA_SHRUNK = 3, /* a counter is smaller than before: a new life, its whole value */
+	DELTA_RESET =
+		4, /* all were reset: the whole value when it was after the last visit, else none */
 	DELTA_RESTARTED = 5, /* the server was started again: none */
 	DELTA_OTHER = 6,     /* another system answers under this name: none */
 	DELTA_EVICTED = 7,   /* fell out and came back: none */
