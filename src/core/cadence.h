@@ -26,8 +26,9 @@ struct cadence_pace {
 	uint64_t cycle_ns, reach_ns;
 	uint32_t n_given; /* 1 to 60 */
 	uint32_t k, n;	  /* in force: L = k * cycle_ns, one slot in n */
-	uint32_t calm_k,
-		calm_n; /* slots in a row in which a smaller k, a larger n, would have done */
+	/* Slots in a row in which a smaller k, a larger n, would have done; the largest k needed and the smallest n
+	 * allowed in these. */
+	uint32_t calm_k, calm_n, calm_k_needed, calm_n_allowed;
 };
 
 /* Starts at k = 1 and the largest N that the reach allows. */
