@@ -54,9 +54,12 @@ struct fleet_store_ops {
 	 * -ENOTSUP asks to run the collector once for an older one. A newer schema is refused: -ENOTSUP says which tare it needs.
 	 * -EBUSY: another collector writes it (SQLite); -EBADMSG: not a fleet's store; -EHOSTUNREACH: away, may be tried again. */
 	int (*open)(const char *url, enum fleet_access access, void **out_db, struct err *err);
-	/* Writes a batch in one transaction, or nothing. *out_was_there: a run of this (server, cycle) was there, nothing
-	 * was written. -EHOSTUNREACH: the store is away (the batch goes to the spool); -ENOSPC, -EIO: it is as it was. */
-	int (*put)(void *db, const struct fleet_batch *batch, bool *out_was_there, struct err *err);
+	/* Writes `count` batches in one transaction, or nothing of any: many servers' visits cost one commit together.
+	 * out_was_there[i]: a run of that (server, cycle) was there, and nothing of that batch was written. -EHOSTUNREACH: the store is
+	 * away (the batches go to the spool); -ENOSPC, -EIO: it is as it was, and the same batches may be tried again; -EINVAL: one of
+	 * them can never be written (put them one by one to know which). */
+	int (*put)(void *db, const struct fleet_batch *const *batches, size_t count,
+		   bool *out_was_there, struct err *err);
 	/* Makes the fleet consist of `names` (with kind and address in `servers`): who is new takes the lowest free seat, who is gone gives up
 	 * his and the highest moves into the hole, all in one transaction. Fills server and seat of each row. */
 	int (*enrol)(void *db, struct server_row *servers, size_t count, struct err *err);
@@ -76,6 +79,10 @@ struct fleet_store_ops {
 };
 
 extern const struct fleet_store_ops fleet_store_sqlite, fleet_store_postgres;
+
+/* Is this file a fleet's store (SQLite), of any version? Looks at its first 100 bytes only, takes no lock. False: a recording, anything else,
+ * or it cannot be read. */
+bool fleet_store_is(const char *path);
 
 /* The engine for "sqlite://PATH", "PATH" or "postgresql://..." (also "postgres://"). -EINVAL names the schemes there are; -ENOTSUP: this build
  * has none for it. */
