@@ -42,7 +42,9 @@ enum reading_id {
 	READING_IO = 6,
 	READING_PLANS =
 		7, /* the capture half of READING_STATEMENTS, for the ledger: never charged to the other */
-	READING_COUNT
+	READING_COUNT,
+	READING_VISIT =
+		100, /* a visit as a whole, in run rows only: what it came to, also when no reading was begun */
 };
 
 /* The word of a reading, in tables, settings and metrics: "statements". Never NULL. */

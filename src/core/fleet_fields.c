@@ -57,7 +57,7 @@ static const struct field baseline_fields[] = {
 
 static const struct field run_fields[] = {
 	KEY(run_row, server, "the server"),
-	KEY(run_row, reading, "the reading: 0 statements, 1 functions, 2 activity, 3 blocking, 4 databases, 5 settings, 6 io, 7 plans"),
+	KEY(run_row, reading, "the reading: 0 statements, 1 functions, 2 activity, 3 blocking, 4 databases, 5 settings, 6 io, 7 plans, 100 the visit as a whole"),
 	KEY(run_row, cycle, "the cycle it belongs to: time divided by the cycle"),
 	FIELD(run_row, at_wall_ns, "when the visit began"),
 	FIELD(run_row, outcome, "0 success, 1 permissions, 2 error, 3 abandoned, 4 skipped"),
@@ -402,5 +402,7 @@ const char *reading_name(enum reading_id id)
 		[READING_PLANS] = "plans",
 	};
 
+	if (id == READING_VISIT)
+		return "visit";
 	return (unsigned)id < READING_COUNT ? names[id] : "unknown";
 }

@@ -48,6 +48,9 @@ struct answer {
 	bool is_late; /* its deadline passed; the question was cancelled */
 	uint64_t rows, bytes;
 	uint64_t elapsed_ns; /* from sending to the end of the answer */
+	uint64_t
+		trip_ns; /* of this, the way there and back: the shortest that this connection has shown */
+	uint64_t own_ns; /* CPU time of ours, in it: sending, reading, and the script's row() */
 };
 
 /* A script. `self` is owned by who made it. */
