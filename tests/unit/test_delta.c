@@ -177,6 +177,7 @@ static void over_an_hour_there_is_none(void **state)
 	now.at_server_ns = 4600 * S;
 	assert_int_equal(delta_of(&before, &now, ten, 0, twelve, 0, out).span_ns, 3600 * NS_PER_S);
 	now.at_server_ns++;
+	assert_int_equal(delta_between(&before, &now), DELTA_GAP);
 	assert_int_equal(delta_of(&before, &now, ten, 0, twelve, 0, out).life, DELTA_GAP);
 	assert_int_equal(delta_of(&before, &now, NULL, 0, twelve, 4000 * S, out).life, DELTA_GAP);
 	assert_false(IS_MEASURED(out[0]));
