@@ -8,6 +8,7 @@
 
 #include "core/scoped.h"
 #include "core/units.h"
+#include "core/words.h"
 
 #define MAX_OPTS   40 /* rows a command may have */
 #define FIRST_LONG 256
@@ -60,35 +61,6 @@ static int bad_value(const struct opt *o, const char *text, int code, struct err
 	return err_mend(err, "--%s takes %s", o->name, example(o->type));
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Edit distance of two short words (Wagner and Fischer, 1974), one row at a time. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[64];
-	size_t len = strlen(b);
-
-	if (len >= ARRAY_LEN(row))
-		return SIZE_MAX;
-	for (size_t j = 0; j <= len; j++)
-		row[j] = j;
-	for (size_t i = 1; a[i - 1] != '\0'; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= len; j++) {
-			size_t change = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			row[j] = smaller(change, 1 + smaller(row[j], row[j - 1]));
-		}
-	}
-	return row[len];
-}
-
 static int unknown_option(const struct opt *opts, size_t count, const char *given, struct err *err)
 {
 	const char *word = given + strspn(given, "-");
@@ -100,7 +72,7 @@ static int unknown_option(const struct opt *opts, size_t count, const char *give
 	if (length < sizeof(name))
 		memcpy(name, word, length);
 	for (size_t i = 0; i < count; i++) {
-		size_t d = distance(name, opts[i].name);
+		size_t d = words_distance(name, opts[i].name);
 
 		if (d < best) {
 			best = d;
