@@ -152,7 +152,7 @@ struct baseline_row {
 struct run_row {
 	uint32_t server, reading;
 	int64_t at_wall_ns; /* when the visit began */
-	uint64_t cycle;	    /* its cycle: (server, reading, cycle) is written once */
+	uint64_t cycle;	    /* its cycle: (server, cycle, reading) is written once */
 	uint32_t outcome, capture;
 	struct str sqlstate;  /* empty: none */
 	struct str reason;    /* why not, why skipped; no literal and no secret */

@@ -57,8 +57,8 @@ static const struct field baseline_fields[] = {
 
 static const struct field run_fields[] = {
 	KEY(run_row, server, "the server"),
-	KEY(run_row, reading, "the reading: 0 statements, 1 functions, 2 activity, 3 blocking, 4 databases, 5 settings, 6 io, 7 plans, 100 the visit as a whole"),
 	KEY(run_row, cycle, "the cycle it belongs to: time divided by the cycle"),
+	KEY(run_row, reading, "the reading: 0 statements, 1 functions, 2 activity, 3 blocking, 4 databases, 5 settings, 6 io, 7 plans, 100 the visit as a whole"),
 	FIELD(run_row, at_wall_ns, "when the visit began"),
 	FIELD(run_row, outcome, "0 success, 1 permissions, 2 error, 3 abandoned, 4 skipped"),
 	FIELD(run_row, capture, "its expensive half: 0 none, 1 not its turn, 2 scheduled, 3 owed, 4 due but not done"),
@@ -289,8 +289,8 @@ static const struct field payload_fields[] = {
 	KEY(payload_row, digest, "SHA-256 of its bytes"),
 	FIELD(payload_row, kind, "0 text, 1 plan"),
 	FIELD(payload_row, size_bytes, "its length, also when it was over the cap and dropped"),
-	FIELD(payload_row, content, "its bytes by zstd; empty: dropped"),
 	FIELD(payload_row, seen_wall_ns, "last seen, refreshed at most hourly"),
+	FIELD(payload_row, content, "its bytes by zstd; empty: dropped"),
 };
 /* clang-format on */
 
@@ -361,7 +361,7 @@ const struct fleet_table fleet_tables[] = {
 	{ &table_capture, KEEP_STATE, NULL, NULL },
 	{ &table_life, KEEP_STATE, NULL, NULL },
 	{ &table_baseline, KEEP_STATE, NULL, NULL },
-	{ &table_run, KEEP_RUNS, NULL, NULL },
+	{ &table_run, KEEP_RUNS, &table_cost, NULL },
 	{ &table_cost, KEEP_DAILY, NULL, NULL },
 	{ &table_collector, KEEP_RUNS, NULL, NULL },
 	{ &table_query, KEEP_PAYLOADS, NULL, NULL },

@@ -54,14 +54,18 @@ struct fleet_store_ops {
 	 * -ENOTSUP asks to run the collector once for an older one. A newer schema is refused: -ENOTSUP says which tare it needs.
 	 * -EBUSY: another collector writes it (SQLite); -EBADMSG: not a fleet's store; -EHOSTUNREACH: away, may be tried again. */
 	int (*open)(const char *url, enum fleet_access access, void **out_db, struct err *err);
+	/* What becomes of a row whose key is there: store/fleet_rules.h. Rows older than raw rows are kept (a batch that waited
+	 * in a spool) are added to the sums at once, so that nothing is lost and nothing counted twice. A batch without a run of its
+	 * own (server, cycle) is written each time it comes. */
 	/* Writes `count` batches in one transaction, or nothing of any: many servers' visits cost one commit together.
 	 * out_was_there[i]: a run of that (server, cycle) was there, and nothing of that batch was written. -EHOSTUNREACH: the store is
 	 * away (the batches go to the spool); -ENOSPC, -EIO: it is as it was, and the same batches may be tried again; -EINVAL: one of
 	 * them can never be written (put them one by one to know which). */
 	int (*put)(void *db, const struct fleet_batch *const *batches, size_t count,
 		   bool *out_was_there, struct err *err);
-	/* Makes the fleet consist of `names` (with kind and address in `servers`): who is new takes the lowest free seat, who is gone gives up
-	 * his and the highest moves into the hole, all in one transaction. Fills server and seat of each row. */
+	/* Makes the fleet consist of the `count` servers (name, kind, address): who is gone gives up his seat, who is new or back takes the
+	 * lowest free one, and while there is still a hole the highest moves into it, all in one transaction: seats are then 0 to count - 1.
+	 * Who comes back has his old number. Fills server and seat of each row. -EINVAL: no name, or the same twice. */
 	int (*enrol)(void *db, struct server_row *servers, size_t count, struct err *err);
 	/* One place of a slot's `allowance` of owed captures, fleet-wide; *out_has: whether there was one. One statement. */
 	int (*take_place)(void *db, uint32_t reading, int64_t slot, uint32_t allowance,
@@ -69,8 +73,9 @@ struct fleet_store_ops {
 	/* Calls `fn` for each row of `t` in the order of its key. Works in one short snapshot. */
 	int (*scan)(void *db, const struct table *t, const struct fleet_range *range,
 		    fleet_row_fn *fn, void *owner, struct err *err);
-	/* Sums what is to be summed, drops what is too old or too much; at most about `budget_ns` of work a call. Raw rows go only when
-	 * their sums are kept. */
+	/* Sums what is to be summed (whole hours, days), drops what is too old or too much; at most about `budget_ns` of work a call.
+	 * Raw rows go only when their sums are kept; payloads go when no row names them and they were not seen for as long as raw rows
+	 * stay, and over their size the longest unseen first. */
 	int (*tidy)(void *db, struct wall now, const struct fleet_limits *limits,
 		    uint64_t budget_ns, struct fleet_tidied *out, struct err *err);
 	/* Bytes of the store as a whole. */

@@ -11,4 +11,9 @@ extern const char *const schema_files[];
 /* The newest version there is: PRAGMA user_version of what we write. */
 extern const unsigned schema_newest;
 
+/* The same of a fleet's store: "tarf", and its own numbers. */
+#define FLEET_SCHEMA_APPLICATION_ID 0x74617266
+extern const char *const fleet_schema_files[];
+extern const unsigned fleet_schema_newest;
+
 #endif

@@ -18,7 +18,7 @@ check() {
 	}
 	# Facts of the store that the page states as numbers.
 	for fact in application_id user_version; do
-		value=$(cat "$2"/src/store/schema/*.sql | sed -n "s/^PRAGMA $fact *= *\([0-9]*\);.*/\1/p" | tail -n 1)
+		value=$(cat "$2"/src/store/schema/0*.sql | sed -n "s/^PRAGMA $fact *= *\([0-9]*\);.*/\1/p" | tail -n 1)
 		grep -q "^| \`PRAGMA $fact\` |.*\b${value:-none}\b" "$2/docs/format.md" || {
 			echo "docs/format.md has another $fact than the store: '$value'"
 			bad=1

@@ -278,7 +278,7 @@ static void a_body_that_lies_is_refused_with_where(void **state)
 static void columns_that_a_table_gained_since_are_not_measured(void **state)
 {
 	/* A run row that was packed with its key and one column: the rest is 0. */
-	static const char run[] = "\1\2\0\1\3run\0\4\0\0\1\2\1\1\3\2\3";
+	static const char run[] = "\1\2\0\1\3run\0\4\0\1\0\2\1\1\3\2\3";
 	/* A statement with key, life and span only. */
 	static const char statement[] = "\1\2\0\1\11statement\0\10\0\2\0\0\2\3\0\1\1"
 					"\1\2\5\6\7\1\0\11";
