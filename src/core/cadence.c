@@ -149,16 +149,28 @@ uint32_t cadence_allowance(const struct cadence_pace *p, uint32_t servers, uint3
 
 /* An owed capture that waits for a place. */
 struct waiting {
-	int64_t tried_wall_ns;
+	bool is_hopeless;
+	int64_t since_wall_ns; /* its last capture; of a hopeless one its last try */
 	struct cadence_server *server;
 };
+
+static struct waiting waiting_of(struct cadence_server *s)
+{
+	bool is_hopeless = s->failures >= CADENCE_HOPELESS;
+
+	return (struct waiting){ is_hopeless,
+				 is_hopeless ? s->mark.tried_wall_ns : s->mark.captured_wall_ns,
+				 s };
+}
 
 static int longest_first(const void *a, const void *b)
 {
 	const struct waiting *x = a, *y = b;
 
-	if (x->tried_wall_ns != y->tried_wall_ns)
-		return x->tried_wall_ns < y->tried_wall_ns ? -1 : 1;
+	if (x->is_hopeless != y->is_hopeless)
+		return x->is_hopeless ? 1 : -1;
+	if (x->since_wall_ns != y->since_wall_ns)
+		return x->since_wall_ns < y->since_wall_ns ? -1 : 1;
 	return (x->server->seat > y->server->seat) - (x->server->seat < y->server->seat);
 }
 
@@ -185,7 +197,7 @@ int cadence_give_places(const struct cadence_pace *p, int64_t slot, uint32_t sal
 		s->has_place = false;
 		scheduled += !was_changed && cadence_is_scheduled(p, slot, s->seat, salt);
 		if (is_owed(p, slot, salt, was_changed, s))
-			waiting[waits++] = (struct waiting){ s->mark.tried_wall_ns, s };
+			waiting[waits++] = waiting_of(s);
 	}
 	allowance = cadence_allowance(p, (uint32_t)count, scheduled);
 	allowance = allowance > tried ? allowance - tried : 0;

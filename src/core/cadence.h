@@ -16,6 +16,7 @@
 #define CADENCE_N_DEFAULT  4u
 #define CADENCE_N_MOST	   60u
 #define CADENCE_K_MOST	   60u
+#define CADENCE_HOPELESS   20u /* failures in a row: at a coin each, one server in a million */
 #define CADENCE_CALM_SLOTS 10u /* before k goes down or N goes up */
 
 /* N as set: clamped to 1 ... 60; 0 or negative is 1 ("always"), never the default. */
@@ -59,6 +60,7 @@ struct cadence_mark {
 struct cadence_server {
 	uint32_t seat;
 	struct cadence_mark mark;
+	uint32_t failures; /* tries in a row that failed */
 	bool is_visitable; /* not in the back-off lane: an owed capture may be given to it */
 	bool has_place;	   /* out: an owed capture of this slot is its own */
 };
@@ -84,7 +86,9 @@ bool cadence_is_due(const struct cadence_pace *p, int64_t slot, uint32_t seat, u
  * `scheduled` counts all of them, run or not. */
 uint32_t cadence_allowance(const struct cadence_pace *p, uint32_t servers, uint32_t scheduled);
 
-/* Gives the places of `slot` to owed servers, longest since their last try first (then by seat); sets has_place of each.
+/* Gives the places of `slot` to owed servers, the oldest capture first; who failed CADENCE_HOPELESS tries in a row waits behind
+ * all others, longest since its last try first. (By the last try alone, failures of 50 % leave a worst age twice that of the oldest
+ * capture first; by the oldest capture alone, servers that always fail take every place: tests/unit/test_cadence_fleet.c.) Sets has_place of each.
  * `was_changed`: n, k or a seat is another than in the slot before: all due ones count as owed. `tried`: places of this slot that are
  * gone already. Returns how many were given now. -ENOMEM. */
 int cadence_give_places(const struct cadence_pace *p, int64_t slot, uint32_t salt, bool was_changed,
