@@ -5,6 +5,7 @@
 #include "core/measured.h"
 #include "core/scoped.h"
 #include "core/units.h"
+#include "core/watch_words.h"
 
 double watch_percentile_error(const struct percentile *p)
 {
@@ -104,8 +105,14 @@ void watch_put_notes(struct text *t, const struct report *r, const struct watche
 {
 	const struct watch_row *watch = &r->recording->watch;
 	const struct calls_estimate *e = &row->calls;
+	struct str counted = watch_counted_why(row->row);
 
 	put_notes_of_calls(t, row);
+	if (counted.len > 0) {
+		part(t);
+		text_put(t, "counted only: ");
+		text_put_cut(t, counted, WATCH_WHY_COLUMNS);
+	}
 	if (watch->refused == row->id) {
 		part(t);
 		text_put(t, "no interval keeps it inside the price, which allows ");
@@ -363,7 +370,8 @@ void watch_details(struct screen *s, const struct report *r, const struct watche
 			put_slowed(&rest, row);
 		}
 	}
-	if (row->count.value > 0 && row->row->why_not.len == 0) {
+	if (row->count.value > 0 && row->row->why_not.len == 0 &&
+	    watch_counted_why(row->row).len == 0) {
 		part(&rest);
 		if (row->row->interval > 1)
 			text_printf(&rest, "now one in" TEXT_NBSP "%u", row->row->interval);

@@ -161,8 +161,14 @@ static void list_unwatched(struct watch_session *s, const struct places *places)
 int watch_places_open_source(struct watch_session *s, const struct watch_source_ops *ops,
 			     struct places *places, struct err *err)
 {
+	const struct run_opts *o = &s->opts->run;
+	struct stacks_program program = {
+		.pid = s->pid,
+		.program = o->command != NULL && !s->is_running ? o->command[0] : NULL,
+	};
 	struct watch_source_settings settings = { .pid = s->pid,
 						  .places = places,
+						  .stacks = &program,
 						  .frame = s->frame.path != NULL && !s->is_running
 								   ? &s->frame
 								   : NULL,

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "cli/watch.h"
+#include "core/analysis.h"
 #include "core/scoped.h"
+#include "core/watch_words.h"
 
 #define LINES_MOST 60u /* rows told at the start; the rest as a number */
 
@@ -35,6 +37,14 @@ static const char *how_of(const struct watched_row *row)
 	}
 }
 
+static void put_counted(struct text *line, struct str why)
+{
+	if (why.len == 0)
+		return;
+	text_put(line, "; counted only: ");
+	text_put_name(line, why);
+}
+
 void watch_say_row(const struct watch_session *s, const struct watched_row *row)
 {
 	SCOPED(text_free) struct text line = TEXT_EMPTY;
@@ -60,6 +70,7 @@ void watch_say_row(const struct watch_session *s, const struct watched_row *row)
 		text_put(&line, how_of(row));
 		text_put(&line, how_of(row)[0] != '\0' && row->first.len > 0 ? ", " : "");
 		text_put_name(&line, row->first);
+		put_counted(&line, watch_counted_why(row));
 	}
 	if (!line.has_failed)
 		fprintf(s->run.app->talk, "%s\n", text_chars(&line));
@@ -108,6 +119,21 @@ static void say_too_many(const struct watch_session *s, uint32_t count, struct s
 		fprintf(s->run.app->talk, "%s\n", text_chars(&line));
 }
 
+/* A return probe on every call, timed or not: only sessions leave it out of those that a switch of stacks would break. */
+static bool has_return_probe(const struct watch_session *s)
+{
+	static const struct str pair = STR_LITERAL("entry+return");
+
+	for (uint32_t id = 0; id < watchlist_count(s->list); id++) {
+		const struct watched_row *row = watchlist_row(s->list, id);
+
+		if (row->why_not.len == 0 && row->kind == WATCHED_PROBE &&
+		    str_compare(row->mode, pair) == 0)
+			return true;
+	}
+	return false;
+}
+
 void watch_say_start(const struct watch_session *s)
 {
 	uint32_t count = watchlist_count(s->list), told = 0, too_many = 0;
@@ -140,6 +166,11 @@ void watch_say_start(const struct watch_session *s)
 			s->inside_why);
 	if (sum_ps > 0)
 		say_sum(s, sum_ps);
+	if (has_return_probe(s))
+		fprintf(s->run.app->talk, "warning: without uprobe sessions every call gets a "
+					  "return probe, which breaks a "
+					  "program that switches stacks inside it; nothing shows "
+					  "that this one does\n");
 }
 
 /* ---- while it runs, and at the end ---- */

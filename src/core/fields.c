@@ -166,7 +166,7 @@ static const struct field watched_fields[] = {
 	FIELD(watched_row, symbol, "name as the binary has it; empty in process"),
 	FIELD(watched_row, module, "file name of the binary, without folders; empty in process"),
 	FIELD(watched_row, pattern, "what was asked for that chose it"),
-	FIELD(watched_row, mode, "how it is watched: session, entry+return, entry+exits, counting (not timed), in process; empty: not watched"),
+	FIELD(watched_row, mode, "how it is watched: session, entry+return, entry+exits, counting: and why (not timed), in process; empty: not watched"),
 	FIELD(watched_row, first, "its first instruction: nop5, push or other; empty in process"),
 	FIELD(watched_row, why_not, "why it is not watched; empty while it is"),
 	FIELD(watched_row, offset, "of its first instruction in the file"),

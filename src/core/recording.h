@@ -81,7 +81,7 @@ struct watched_row {
 	struct str module;  /* file name of the binary, without folders; empty in process */
 	struct str pattern; /* what was asked for that chose it */
 	struct str
-		mode; /* "session", "entry+return", "counting", "in process"; empty: not watched */
+		mode; /* "session", "entry+return", "counting: why", "in process"; empty: not watched */
 	struct str first;    /* its first instruction: "nop5", "push", "other"; empty in process */
 	struct str why_not;  /* empty while it is watched; else "not found", "inlined away", ... */
 	uint64_t offset;     /* in the file */

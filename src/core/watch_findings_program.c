@@ -237,8 +237,13 @@ static void put_why_not_timed(struct text *t, const struct watch_facts *f,
 			      const struct watched_answer *answer)
 {
 	const struct watched_row *row = answer->row;
+	struct str counted = watch_counted_why(row);
 
-	if (row->abandoned > 0) {
+	if (counted.len > 0) {
+		text_put(t, "It is counted only: ");
+		text_put_cut(t, counted, WATCH_WHY_COLUMNS);
+		text_put(t, ".");
+	} else if (row->abandoned > 0) {
 		text_put_counted(t, row->abandoned, "call");
 		text_put(t, row->abandoned == 1 ? " was" : " were");
 		text_put(t, " to be timed and did not return: an exception, longjmp, or the end "
@@ -276,7 +281,10 @@ bool watch_rule_never_timed(const struct watch_facts *f, struct finding *out)
 	text_put_counted(&out->evidence, first->pooled.calls + first->pooled.never_timed, "call");
 	text_put(&out->evidence, " of it. ");
 	put_why_not_timed(&out->evidence, f, first);
-	text_put(&out->look_next, "Look next at its caller, which returns: watch that one.");
+	text_put(&out->look_next,
+		 watch_counted_why(first->row).len > 0
+			 ? "Look next at TARE_WATCH of libtare, which times it from inside."
+			 : "Look next at its caller, which returns: watch that one.");
 	return true;
 }
 

@@ -45,6 +45,16 @@ void watch_put_change(struct text *t, double from_ns, double to_ns, double error
 		text_printf(t, TEXT_NBSP "%s", to.error);
 }
 
+struct str watch_counted_why(const struct watched_row *row)
+{
+	static const char counting[] = "counting: ";
+	uint32_t len = sizeof(counting) - 1;
+
+	if (row->mode.len <= len || memcmp(row->mode.bytes, counting, len) != 0)
+		return STR_EMPTY;
+	return (struct str){ row->mode.bytes + len, row->mode.len - len };
+}
+
 void watch_put_name(struct text *t, const struct watched_row *row)
 {
 	if (row->name.len == 0)

@@ -97,6 +97,8 @@ static int find_exits(struct watch_source *s, bool times_throwers)
 		for (size_t k = 0; k < count; k++) {
 			s->points[at[k]].exits = exits[k];
 			s->points[at[k]].is_counted = exits[k].count == 0;
+			s->points[at[k]].mode = "counting: an exception may pass it, and its exits "
+						"cannot be told";
 		}
 	}
 	return 0;
@@ -161,6 +163,25 @@ static int explain(int status, pid_t pid, struct err *err)
 	}
 }
 
+/* Without sessions every call gets a return probe, timed or not. */
+static void count_switchers(struct watch_source *s, const struct stacks_program *program)
+{
+	char shown[128];
+
+	if (s->mode == PROBES_SESSION || program == NULL ||
+	    !stacks_find(program, shown, sizeof(shown)))
+		return;
+	snprintf(s->switches, sizeof(s->switches), "counting: it can switch stacks (%s)", shown);
+	for (uint32_t i = 0; i < s->point_count; i++) {
+		struct probes_point *p = &s->points[i];
+
+		if (probes_end_of(p) != PROBES_END_RETURN)
+			continue;
+		p->is_counted = true;
+		p->mode = s->switches;
+	}
+}
+
 static int open_with(const struct watch_source_settings *settings, bool is_empty,
 		     struct watch_source **out, struct err *err)
 {
@@ -179,6 +200,7 @@ static int open_with(const struct watch_source_settings *settings, bool is_empty
 	if (s->frame_point != WATCH_NO_POINT && open_slow(s) < 0)
 		return explain(-ENOMEM, settings->pid, err);
 	s->control->slow_ns = settings->slow_ns;
+	count_switchers(s, settings->stacks);
 	order_first(s, settings->interval);
 	*out = s;
 	s = NULL;
@@ -233,7 +255,7 @@ static struct str text(const char *bytes)
 static const char *mode_of(const struct watch_source *s, const struct probes_point *p)
 {
 	if (p->is_counted)
-		return "counting";
+		return p->mode;
 	if (p->exits.count > 0)
 		return "entry+exits";
 	return s->mode == PROBES_SESSION ? "session" : "entry+return";
@@ -338,6 +360,9 @@ static bool has_ended(const struct watch_source *s)
 /* What is left out. */
 static const char *scope_of(const struct watch_source *s)
 {
+	if (s->switches[0] != '\0')
+		return "children are not watched; calls are counted, not timed: the program can "
+		       "switch stacks, and this kernel has no uprobe sessions";
 	for (uint32_t i = 0; i < s->point_count; i++)
 		if (s->points[i].is_counted)
 			return "children are not watched; functions that an exception may pass, "

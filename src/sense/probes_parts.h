@@ -52,10 +52,11 @@ struct probes_own {
 struct probes_point {
 	const struct place *place; /* borrowed */
 	bool is_frame;
-	bool is_counted;		/* and not timed */
-	struct exits exits;		/* none: a return probe shows its end */
-	uint32_t link;			/* NO_LINK: not attached */
-	char why_not[64];		/* empty: none */
+	bool is_counted;    /* and not timed */
+	const char *mode;   /* is_counted: "counting: ", and why; static, or the source's */
+	struct exits exits; /* none: a return probe shows its end */
+	uint32_t link;	    /* NO_LINK: not attached */
+	char why_not[64];   /* empty: none */
 	struct probes_sum last, window; /* as of the last turn; what the ended window adds */
 	struct probes_own first_own, own;
 	uint64_t clamped;  /* of the ended window: own times below 0 */
@@ -93,8 +94,9 @@ struct watch_source {
 	uint32_t link_count, link_room, link_number;
 	uint64_t start_ns, attach_ns, detach_ns, torn;
 	struct probes_costs costs[WATCH_HOOKEDS][PLACE_FIRSTS];
-	uint64_t calibration_ns;     /* CPU time of the last one, until it is told */
-	char *switched_off;	     /* NULL: nothing is */
+	uint64_t calibration_ns; /* CPU time of the last one, until it is told */
+	char *switched_off;	 /* NULL: nothing is */
+	char switches[192]; /* the mode of what is only counted because stacks may be switched */
 	struct watch_frame *waiting; /* the slow frame that was taken last */
 	bool has_waiting;
 };

@@ -17,6 +17,7 @@
 #include "core/recording.h"
 #include "core/watchlist.h"
 #include "sense/places.h"
+#include "sense/stacks.h"
 
 struct watch_source; /* opaque, one a kind */
 
@@ -28,6 +29,8 @@ struct watch_source_settings {
 	uint32_t interval;	   /* given: in force from the start */
 	uint64_t slow_ns;
 	uint64_t start_ns; /* CLOCK_MONOTONIC of elapsed time 0 */
+	const struct stacks_program *
+		stacks; /* probes: without sessions only counts calls where this can switch stacks; NULL: it cannot */
 	bool times_throwers; /* probes: time also what an exception may pass, which then ends the program */
 	const char
 		*switched_off; /* from TARE_NO: "session", "multi", "bpf", "rdtsc"; may be NULL */

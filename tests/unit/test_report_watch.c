@@ -100,6 +100,26 @@ static void what_was_never_timed_has_no_number_but_its_calls(void **state)
 		       "    —\n");
 }
 
+static void what_is_counted_only_says_why_and_has_no_interval(void **state)
+{
+	static const struct build_calls counted = { .calls = 3 };
+	SCOPED(desk_free) struct desk d = DESK_EMPTY;
+
+	(void)state;
+	build_watch_begin(&d.b);
+	build_watched(&d.b, "hand_over");
+	build_calls(&d.b, 0, 3, &counted);
+	d.b.r.watched[0].mode =
+		(struct str)STR_LITERAL("counting: it can switch stacks (co_switch)");
+	d.b.r.watched[0].interval = 8;
+	desk_open(&d);
+	watch_table(&d.screen, &d.report, true);
+	watch_details(&d.screen, &d.report, &d.report.watch->rows[0]);
+	assert_has(&d, "counted only: it can switch stacks (co_switch)");
+	assert_has(&d, "second");
+	assert_lacks(&d, "now one in");
+}
+
 static void numbers_say_which_calls_they_are_of(void **state)
 {
 	static const struct build_calls threw = { .calls = 3 };
@@ -361,6 +381,7 @@ int main(void)
 		cmocka_unit_test(frames_are_no_row_of_the_table),
 		cmocka_unit_test(a_table_has_one_unit_in_which_over_has_room),
 		cmocka_unit_test(what_was_never_timed_has_no_number_but_its_calls),
+		cmocka_unit_test(what_is_counted_only_says_why_and_has_no_interval),
 		cmocka_unit_test(numbers_say_which_calls_they_are_of),
 		cmocka_unit_test(what_did_not_run_is_a_measured_0),
 		cmocka_unit_test(below_the_floor_there_is_a_bound_and_never_a_number),

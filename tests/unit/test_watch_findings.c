@@ -251,6 +251,14 @@ static void never_timed_for_the_clock(struct build_watch *b)
 	b->r.watched[2].backwards = 3;
 }
 
+static void never_timed_for_it_is_counted(struct build_watch *b)
+{
+	never_timed(b);
+	b->r.watched[2].abandoned = 3;
+	b->r.watched[2].mode =
+		(struct str)STR_LITERAL("counting: it can switch stacks (swapcontext, in job)");
+}
+
 static void two_never_timed(struct build_watch *b)
 {
 	add(b, "filter", &thrown);
@@ -369,6 +377,9 @@ static const struct finding_case cases[] = {
 	  "Some of what happened was lost", "Lost: 12 returns.", "deep recursion" },
 	{ "never timed: the clock", never_timed_for_the_clock, "never_timed clock_backwards",
 	  "The clock went back", "3 readings", "" },
+	{ "never timed: it is only counted", never_timed_for_it_is_counted, "never_timed",
+	  "Called and never timed: filter",
+	  "It is counted only: it can switch stacks (swapcontext, in job).", "TARE_WATCH" },
 	{ "two never timed", two_never_timed, "never_timed",
 	  "Called and never timed: filter and 1 more function", "1,080 calls of it.", "" },
 	{ "calls that do not return", abandoned, "calls_abandoned", "Calls do not return: f",

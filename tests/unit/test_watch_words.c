@@ -157,9 +157,33 @@ static void a_whole_number_has_room_for_any(void **state)
 	assert_int_equal(watch_whole(1e300), UINT64_MAX);
 }
 
+static void why_a_row_is_counted_only_stands_in_its_mode(void **state)
+{
+	static const struct {
+		struct str mode;
+		const char *want;
+	} cases[] = {
+		{ STR_LITERAL("counting: it can switch stacks (x)"), "it can switch stacks (x)" },
+		{ STR_LITERAL("entry+return"), "" },
+		{ STR_LITERAL("session: counting"), "" },
+		{ STR_LITERAL("counting: "), "" },
+		{ STR_EMPTY, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct watched_row row = { .mode = cases[i].mode };
+		struct str why = watch_counted_why(&row);
+
+		assert_int_equal(why.len, strlen(cases[i].want));
+		assert_memory_equal(why.len > 0 ? why.bytes : "", cases[i].want, why.len);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(why_a_row_is_counted_only_stands_in_its_mode),
 		cmocka_unit_test(a_share_says_also_why_there_is_none),
 		cmocka_unit_test(an_upper_end_that_rounds_to_nothing_is_said_once),
 		cmocka_unit_test(a_change_is_in_one_unit_with_the_digits_of_its_error),

@@ -47,13 +47,4 @@ if objdump -d --no-show-raw-insn "$targets/odd_stack" 2>/dev/null | grep -q 'jmp
 else
 	skip 'a tail call: both are counted and timed' 'this compiler makes no jump of it, or there is no objdump'
 fi
-
-plain "$targets/odd_stack" coroutine
-watch hand_over steady -- "$targets/odd_stack" coroutine
-check 'stacks that are switched inside a call: the program does the same' same
-check 'stacks that are switched: every call is counted' holds hand_over 'calls = 1600'
-watch --interval 1 --price 100% hand_over steady -- "$targets/odd_stack" coroutine
-check 'stacks that are switched, every call timed: the program does the same' same
-check 'stacks that are switched, every call timed: every call is counted' holds hand_over 'calls = 1600'
-check 'stacks that are switched: times are right after it' holds steady 'calls = 100 AND p50_ns BETWEEN 195000 AND 230000'
 end

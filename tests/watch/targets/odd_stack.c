@@ -1,10 +1,9 @@
 /* odd_stack.c - functions that are left, or come back to, in odd ways: recursion, longjmp, a signal handler's jump, threads
- * that end inside, tail calls, stacks that are switched. Usage: odd_stack MODE */
+ * that end inside, tail calls. Usage: odd_stack MODE */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "truth.h"
@@ -223,54 +222,6 @@ static int run_tail(void)
 	return 0;
 }
 
-/* ---- stacks that are switched inside a call ---- */
-
-static ucontext_t first, second, whole;
-
-static WATCHED uint64_t hand_over(uint64_t x, ucontext_t *from, ucontext_t *to)
-{
-	swapcontext(from, to);
-	return x + 1;
-}
-
-static void run_first(void)
-{
-	for (uint64_t i = 0; i < 400; i++)
-		sum = sum * 5 + hand_over(i, &first, &second);
-	swapcontext(&first, &whole);
-}
-
-static void run_second(void)
-{
-	uint64_t own = 7;
-
-	for (uint64_t i = 0; i < 500; i++) {
-		own = own * 3 + hand_over(i, &second, &first);
-		sum ^= own;
-	}
-	swapcontext(&second, &whole);
-}
-
-static int run_coroutine(void)
-{
-	static char stacks[2][65536];
-
-	for (int low = 0; low < 2; low++) {
-		getcontext(&first);
-		first.uc_stack.ss_sp = stacks[low];
-		first.uc_stack.ss_size = sizeof(stacks[0]);
-		makecontext(&first, run_first, 0);
-		getcontext(&second);
-		second.uc_stack.ss_sp = stacks[1 - low];
-		second.uc_stack.ss_size = sizeof(stacks[0]);
-		makecontext(&second, run_second, 0);
-		swapcontext(&whole, &first);
-	}
-	say_calls("hand_over", 2 * 800);
-	run_steady(100);
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	static const struct mode modes[] = {
@@ -281,7 +232,6 @@ int main(int argc, char **argv)
 		{ "pthread_exit", run_pthread_exit },
 		{ "threads", run_threads },
 		{ "tail", run_tail },
-		{ "coroutine", run_coroutine },
 	};
 	int status = run_mode(modes, sizeof(modes) / sizeof(modes[0]), argc > 1 ? argv[1] : NULL);
 
