@@ -55,6 +55,10 @@ static void counters_add_up_and_not_measured_is_no_zero(void **state)
 	take(&a, &table_statement, &row);
 	row.counters[STATEMENT_TEMP_READ] = COUNTER(7);
 	take(&a, &table_statement, &row);
+	row.counters[STATEMENT_TEMP_READ] = NOT_MEASURED;
+	row.counters[STATEMENT_CALLS] = COUNTER(0);
+	row.counters[STATEMENT_EXEC_NS] = COUNTER(0);
+	take(&a, &table_statement, &row);
 	row = ran(1, 160, 1, 0);
 	row.span_ns = 0; /* cannot know */
 	row.life = DELTA_RESTARTED;
@@ -64,10 +68,10 @@ static void counters_add_up_and_not_measured_is_no_zero(void **state)
 	assert_int_equal(a.statements[0].sums[STATEMENT_CALLS].value, 4);
 	assert_int_equal(a.statements[0].sums[STATEMENT_TEMP_READ].value, 7);
 	assert_false(IS_MEASURED(a.statements[0].sums[STATEMENT_WAL_BYTES]));
-	assert_int_equal(a.statements[0].differences, 2);
+	assert_int_equal(a.statements[0].differences, 3);
 	assert_int_equal(a.statements[0].unknown, 1);
 	assert_int_equal(a.statements[0].last_life, DELTA_RESTARTED);
-	assert_int_equal(a.statements[0].span_ns, 120 * NS_PER_S);
+	assert_int_equal(a.statements[0].span_ns, 180 * NS_PER_S);
 	assert_int_equal(a.exec_ns, 20 * NS_PER_MS);
 	fleet_analysis_free(&a);
 	fleet_analysis_free(&a);
@@ -262,9 +266,11 @@ static void runs_are_counted_by_what_they_came_to(void **state)
 	run.reason = STR_LITERAL("cannot connect");
 	run.at_wall_ns += S;
 	take(&a, &table_run, &run);
-	run = (struct run_row){
-		.server = 1, .reading = READING_VISIT, .at_wall_ns = 100 * S, .outcome = RUN_SKIPPED
-	};
+	run = (struct run_row){ .server = 1,
+				.reading = READING_VISIT,
+				.at_wall_ns = 100 * S,
+				.outcome = RUN_SKIPPED,
+				.server_ns = 1000 };
 	take(&a, &table_run, &run);
 	run.outcome = RUN_SUCCESS;
 	take(&a, &table_run, &run);
