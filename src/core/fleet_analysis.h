@@ -19,6 +19,8 @@ struct fleet_statement {
 	uint32_t server;
 	struct statement_key key;
 	const struct query_row *query; /* borrowed; NULL: not known */
+	struct str
+		text; /* borrowed; empty: not known. Set behind fleet_analysis_close_input() by who has the payloads */
 	struct counter sums[STATEMENT_COUNTERS];
 	uint64_t span_ns;	       /* of the differences that could be taken */
 	uint64_t differences, unknown; /* rows with one, and rows without */
