@@ -1,0 +1,371 @@
+/* link_ask.c - one question over an open connection: sent, its rows handed on, its end found, all without waiting and within bounds. */
+#include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "core/scoped.h"
+#include "fleet/link_own.h"
+
+#define COLUMNS_MOST	512
+#define TURN_MOST_NS	(10 * NS_PER_MS) /* of rows handed on in one turn */
+#define PARSE_MOST_NS	(40 * NS_PER_MS) /* of our CPU for what one turn read: more is an attack */
+#define IDLE_WAKES_MOST 8
+#define GROWN_BYTES	(1 << 20)
+
+static void swallow(void *owner, const PGresult *result)
+{
+	struct link *k = owner;
+
+	(void)result;
+	k->notices++;
+	k->hall->notices++;
+}
+
+/* The connection is gone or not to be trusted: the question ends here. What the server said of it last is kept. */
+static void lose(struct link *k, const char *why)
+{
+	k->answer.is_ok = false;
+	if (k->answer.sqlstate[0] == '\0')
+		snprintf(k->answer.message, sizeof(k->answer.message), "%s", why);
+	k->was_lost = true;
+	link_shut(k);
+	link_has_ended(k);
+}
+
+void link_refuse(struct link *k, const char *why)
+{
+	k->hall->refused++;
+	k->answer.sqlstate[0] = '\0';
+	lose(k, why);
+}
+
+static int send_question(const struct link *k)
+{
+	const struct ask *ask = &k->ask;
+
+	switch (ask->kind) {
+	case ASK_QUERY:
+		return PQsendQueryParams(k->conn, ask->sql, (int)ask->param_count, NULL,
+					 ask->params, NULL, NULL, 0);
+	case ASK_PREPARE:
+		return PQsendPrepare(k->conn, ask->name, ask->sql, 0, NULL);
+	case ASK_SIMPLE:
+		return PQsendQuery(k->conn, ask->sql);
+	case ASK_DATABASE:
+		break;
+	}
+	return 0;
+}
+
+/* What could not be sent yet goes when the socket takes it. */
+static int flush(struct link *k)
+{
+	int left = PQflush(k->conn);
+
+	if (left < 0)
+		return -EPIPE;
+	return loop_watch(k->hall->loop, &k->watch, PQsocket(k->conn),
+			  left > 0 ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+int link_send(struct link *k)
+{
+	uint64_t deadline_ns = k->ask.deadline_ns > 0 ? k->ask.deadline_ns : k->limits.query_ns;
+
+	k->sent_ns = loop_now().ns;
+	k->unrowed_bytes = 0;
+	k->notices = 0;
+	k->has_columns = k->is_enough = false;
+	PQsetNoticeReceiver(k->conn, swallow, k);
+	/* To prepare has no rows, and no mode of them. */
+	if (send_question(k) != 1 ||
+	    (k->ask.kind != ASK_PREPARE && PQsetSingleRowMode(k->conn) != 1) || flush(k) != 0) {
+		link_read_error(PQerrorMessage(k->conn), &k->answer);
+		k->was_lost = true;
+		link_shut(k);
+		return -EPIPE;
+	}
+	k->state = LINK_ASKING;
+	loop_set(k->hall->loop, &k->deadline, k->sent_ns + deadline_ns);
+	return 0;
+}
+
+/* Not 0: the connection was closed for it. */
+static int tell_columns(struct link *k, const PGresult *result)
+{
+	const char *names[COLUMNS_MOST];
+	int count = PQnfields(result);
+
+	if (count > COLUMNS_MOST) {
+		link_refuse(k, "an answer has more than 512 columns");
+		return -E2BIG;
+	}
+	k->has_columns = true;
+	for (int i = 0; i < count; i++)
+		names[i] = PQfname(result, i);
+	if (k->script->columns != NULL && !k->is_enough &&
+	    k->script->columns(k->script->self, names, (uint32_t)count) != 0)
+		k->is_enough = true;
+	return 0;
+}
+
+static void hand_on(struct link *k, const PGresult *result)
+{
+	struct cell cells[COLUMNS_MOST];
+	int count = PQnfields(result);
+	uint64_t bytes = 7;
+
+	for (int i = 0; i < count; i++) {
+		cells[i].bytes = PQgetisnull(result, 0, i) ? NULL : PQgetvalue(result, 0, i);
+		cells[i].len = (uint32_t)PQgetlength(result, 0, i);
+		bytes += 4 + cells[i].len;
+	}
+	k->answer.rows++;
+	k->answer.bytes += bytes;
+	k->has_grown = k->has_grown || bytes > GROWN_BYTES;
+	if (k->script->row != NULL && !k->is_enough && k->state == LINK_ASKING &&
+	    k->script->row(k->script->self, cells, (uint32_t)count) != 0)
+		k->is_enough = true;
+}
+
+static void take_failure(struct link *k, const PGresult *result)
+{
+	const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+	k->answer.is_ok = false;
+	if (sqlstate == NULL || message == NULL) {
+		link_read_error(PQresultErrorMessage(result), &k->answer);
+		return;
+	}
+	snprintf(k->answer.sqlstate, sizeof(k->answer.sqlstate), "%s", sqlstate);
+	snprintf(k->answer.message, sizeof(k->answer.message), "%s", message);
+}
+
+/* One result. Not 0: the connection was closed for it, k is to be left alone. */
+static int take(struct link *k, const PGresult *result)
+{
+	char why[sizeof(k->answer.message)];
+	uint64_t most = k->ask.most_rows > 0 ? k->ask.most_rows : k->limits.rows;
+
+	switch (PQresultStatus(result)) {
+	case PGRES_SINGLE_TUPLE:
+	case PGRES_TUPLES_OK:
+		if (!k->has_columns && tell_columns(k, result) != 0)
+			return -E2BIG;
+		if (PQntuples(result) == 0)
+			return 0;
+		hand_on(k, result);
+		k->unrowed_bytes = 0;
+		if (k->answer.rows <= most && k->answer.bytes <= k->limits.answer_bytes)
+			return 0;
+		link_refuse(k, k->answer.rows > most ? "an answer has more rows than allowed"
+						     : "an answer is larger than allowed");
+		return -E2BIG;
+	case PGRES_COMMAND_OK:
+	case PGRES_EMPTY_QUERY:
+		return 0;
+	case PGRES_FATAL_ERROR:
+		take_failure(k, result);
+		if (k->answer.sqlstate[0] != '\0' && PQstatus(k->conn) == CONNECTION_OK)
+			return 0;
+		snprintf(why, sizeof(why), "%s", k->answer.message);
+		lose(k, why);
+		return -EPIPE;
+	default: /* COPY and the like: never asked for */
+		link_refuse(k, "an answer is not what was asked for");
+		return -EPROTO;
+	}
+}
+
+/* What came besides answers. Not 0: the connection was closed for it. */
+static int take_others(struct link *k)
+{
+	PGnotify *notify;
+
+	while ((notify = PQnotifies(k->conn)) != NULL) {
+		PQfreemem(notify);
+		k->notices++;
+		k->hall->notices++;
+	}
+	if (k->notices > k->limits.notices) {
+		link_refuse(k, "there are more notices than allowed");
+		return -E2BIG;
+	}
+	if (k->unrowed_bytes > k->limits.row_bytes) {
+		link_refuse(k, "a row is larger than allowed");
+		return -E2BIG;
+	}
+	return 0;
+}
+
+/* The way there and back, where the kernel knows it. */
+static uint64_t trip_ns(const struct link *k)
+{
+	struct tcp_info tcp = { 0 };
+	socklen_t len = sizeof(tcp);
+
+	if (k->is_on_socket ||
+	    getsockopt(PQsocket(k->conn), IPPROTO_TCP, TCP_INFO, &tcp, &len) != 0)
+		return 0;
+	return len >= offsetof(struct tcp_info, tcpi_min_rtt) + sizeof(tcp.tcpi_min_rtt) &&
+			       tcp.tcpi_min_rtt != UINT32_MAX
+		       ? tcp.tcpi_min_rtt * NS_PER_US
+		       : 0;
+}
+
+static void is_answered(struct link *k)
+{
+	loop_put_off(k->hall->loop, &k->deadline);
+	k->answer.trip_ns = trip_ns(k);
+	k->state = LINK_IDLE;
+	k->idle_wakes = 0;
+	link_has_ended(k);
+}
+
+/* Hands on what has been read; what would take this turn over its time is left to the next one. */
+static void take_results(struct link *k)
+{
+	uint64_t began_ns = loop_now().ns, cpu_ns = loop_cpu_ns(), results = 0;
+
+	while (!PQisBusy(k->conn)) {
+		PGresult *result;
+		int code;
+
+		/* Before the first row only: libpq was at work on its own until here. */
+		if (results == 0 && loop_cpu_ns() - cpu_ns > PARSE_MOST_NS) {
+			link_refuse(k, "reading its answer takes too long");
+			return;
+		}
+		if (take_others(k) != 0)
+			return;
+		result = PQgetResult(k->conn);
+		if (result == NULL) {
+			is_answered(k);
+			return;
+		}
+		code = take(k, result);
+		PQclear(result);
+		if (code != 0)
+			return;
+		if (++results % 64 == 0 && loop_now().ns - began_ns > TURN_MOST_NS) {
+			loop_set(k->hall->loop, &k->again, loop_now().ns);
+			return;
+		}
+	}
+	if (results == 0 && loop_cpu_ns() - cpu_ns > PARSE_MOST_NS)
+		link_refuse(k, "reading its answer takes too long");
+	else
+		take_others(k);
+}
+
+/* Nobody asked anything: the server has closed the connection, or chatters. */
+static void is_idle_ready(struct link *k)
+{
+	if (PQconsumeInput(k->conn) == 1 && PQstatus(k->conn) == CONNECTION_OK &&
+	    ++k->idle_wakes <= IDLE_WAKES_MOST)
+		return;
+	link_shut(k);
+}
+
+void link_ready(void *owner, uint32_t events)
+{
+	struct link *k = owner;
+	uint64_t cpu_ns;
+	int waiting = 0;
+
+	k->cpu_ns = loop_cpu_ns();
+	if (k->state == LINK_CONNECTING) {
+		link_next_step(k);
+		return;
+	}
+	if (k->state == LINK_IDLE) {
+		is_idle_ready(k);
+		return;
+	}
+	if ((events & EPOLLOUT) != 0 && flush(k) != 0) {
+		lose(k, "the connection was closed");
+		return;
+	}
+	if ((events & ~(uint32_t)EPOLLOUT) != 0) {
+		if (ioctl(PQsocket(k->conn), FIONREAD, &waiting) == 0 && waiting > 0)
+			k->unrowed_bytes += (uint64_t)waiting;
+		if (PQconsumeInput(k->conn) != 1) {
+			/* What came before the end may say why. */
+			struct answer why = { .is_ok = false };
+
+			link_read_error(PQerrorMessage(k->conn), &why);
+			if (k->answer.sqlstate[0] == '\0')
+				memcpy(k->answer.sqlstate, why.sqlstate, sizeof(why.sqlstate));
+			snprintf(k->answer.message, sizeof(k->answer.message), "%s", why.message);
+			lose(k, why.message);
+			return;
+		}
+	}
+	take_results(k);
+	cpu_ns = loop_cpu_ns();
+	k->answer.own_ns += cpu_ns - k->cpu_ns; /* of the question that is under way now */
+	k->cpu_ns = cpu_ns;
+}
+
+struct cancelling {
+	struct job job; /* first: the same address */
+	PGcancel *cancel;
+	struct link_hall *hall;
+};
+
+static void cancel(struct job *job)
+{
+	char why[256];
+
+	PQcancel(((struct cancelling *)job)->cancel, why, sizeof(why));
+}
+
+static void is_cancelled(struct job *job)
+{
+	struct cancelling *c = (struct cancelling *)job;
+
+	c->hall->cancels--;
+	PQfreeCancel(c->cancel);
+	free(c);
+}
+
+/* PQcancel() connects and waits: in a thread, and only so many at once. Where it is not sent, statement_timeout ends the question. */
+static void send_cancel(struct link *k)
+{
+	struct cancelling *c;
+
+	if (k->hall->cancels >= LINK_CANCELS_MOST)
+		return;
+	c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return;
+	c->job = (struct job){ .work = cancel, .done = is_cancelled };
+	c->hall = k->hall;
+	c->cancel = PQgetCancel(k->conn);
+	if (c->cancel == NULL || workers_do(k->hall->steps, &c->job) != 0) {
+		PQfreeCancel(c->cancel);
+		free(c);
+		return;
+	}
+	k->hall->cancels++;
+}
+
+void link_is_late(struct link *k)
+{
+	if (k->state == LINK_CANCELLED) {
+		k->answer.is_late = true;
+		lose(k, "no answer in time, and none to its cancelling");
+		return;
+	}
+	k->state = LINK_CANCELLED;
+	k->answer.is_late = true;
+	send_cancel(k);
+	loop_set(k->hall->loop, &k->deadline, loop_now().ns + k->limits.drain_ns);
+}
