@@ -195,7 +195,7 @@ static void a_server_that_was_never_reached_is_said_with_its_reason(void **state
 static void one_visit_in_twenty_may_fail(void **state)
 {
 	(void)state;
-	take_visits(1, 95, 5, "deadline");
+	take_visits(1, 190, 10, "deadline");
 	take_visits(2, 94, 6, "deadline");
 	close_with_text("");
 	text_is(&finding_of("failing")->title, "Visits fail on server 2");
