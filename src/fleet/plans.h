@@ -14,6 +14,7 @@ struct plan_wanted {
 	struct statement_key key;
 	struct str text;	/* normalised, any bytes; borrowed until plans_close() */
 	bool is_cut;		/* the text is not whole */
+	struct str user;	/* name of the role key.userid: what "$user" of a path is; empty: not known */
 	struct str search_path; /* of the role's or database's settings; empty: not known */
 };
 
@@ -44,8 +45,9 @@ enum plan_reason plan_classify(struct str text, bool is_cut, char *out_command, 
 int plan_redact(const char *json, size_t len, char **out_redacted, size_t *out_len,
 		struct digest *out_shape, double *out_cost, double *out_rows, struct err *err);
 
-/* Takes literals out of a statement's text that is not normalised (utility statements): numbers, strings, dollar quotes. Returns 0 and an
- * owned text, or -EINVAL: it cannot be parsed, keep only a fingerprint; -EPERM: it can hold a password (ALTER ROLE ... PASSWORD, CREATE
+/* Takes literals out of a statement's text: numbers, strings, dollar quotes, and comments, which can hold anything. For every text that is kept, not
+ * for utility statements only: pg_stat_statements keeps a text as it came when its entry was evicted while the statement ran. What comes out may not
+ * parse again (ORDER BY ?), so plans are made of the text as it was. Idempotent. Returns 0 and an owned text, or -EINVAL: it cannot be parsed, keep only a fingerprint; -EPERM: it can hold a password (ALTER ROLE ... PASSWORD, CREATE
  * SUBSCRIPTION, dblink ...), keep nothing; -ENOMEM. */
 int text_redact(struct str text, char **out, size_t *out_len);
 

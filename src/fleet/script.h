@@ -16,7 +16,8 @@ enum ask_kind {
 	ASK_QUERY,   /* SQL of ours, with bound parameters (extended protocol: one statement) */
 	ASK_PREPARE, /* prepares `sql` under `name`; runs nothing */
 	ASK_DATABASE, /* leaves the connection and enters database `name` of the same server; "" is the first one again */
-	ASK_SIMPLE, /* SQL of ours without parameters by the simple protocol: BEGIN, SET LOCAL, EXECUTE of a name of ours */
+	ASK_SIMPLE, /* SQL of ours without parameters by the simple protocol: BEGIN, SET LOCAL, EXECUTE of a name of ours. Several statements
+		     * with ';' between are one question; at most one of them has rows */
 };
 
 #define ASK_PARAMS_MOST 8
