@@ -104,14 +104,4 @@ if command -v sqlite3 >/dev/null; then
 else
 	skip 'sqlite3' 'it is not here'
 fi
-
-if command -v php >/dev/null; then
-	code='for ($i = 0; $i < 3000; $i++) { json_encode([$i]); usleep(100); } echo "done\n";'
-	run "$tare" watch --price 100% --window 1s -o php.tare php_json_encode_zval libc:usleep -- php -r "$code"
-	check 'php: status 0' status_is 0
-	check 'php: its output' out_has 'done'
-	check 'php: calls are counted' true_in php.tare 'calls >= 3000 from watch'
-else
-	skip 'php: calls are counted' 'php is not here'
-fi
 end
