@@ -26,6 +26,8 @@ static const struct {
 	{ &table_recording, "kernel_tick_ps", "not measured" },
 	{ &table_recording, "own_rss_bytes", "not measured" },
 	{ &table_recording, "own_cpu_ns", "not measured" },
+	{ &table_recording, "threads", "not counted" },
+	{ &table_recording, "processes", "not counted" },
 	{ &table_watch, "slow_ns", "not asked for" },
 	{ &table_watch, "attach_ns", "nothing was attached" },
 	{ &table_watch, "detach_ns", "nothing was detached" },

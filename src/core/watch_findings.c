@@ -34,6 +34,7 @@ static const struct {
 	{ "growth", watch_rule_grown },
 	{ "one_share", watch_rule_one_share },
 	{ "cold_firsts", watch_rule_cold_firsts },
+	{ "only_firsts", watch_rule_only_firsts },
 	{ "never_timed", watch_rule_never_timed },
 	{ "calls_abandoned", watch_rule_abandoned },
 	{ "below_floor", watch_rule_below_floor },

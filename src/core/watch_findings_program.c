@@ -232,6 +232,36 @@ bool watch_rule_cold_firsts(const struct watch_facts *f, struct finding *out)
 	return true;
 }
 
+/* It runs so seldom that only the first call of a window is ever timed; its total is then not known. */
+bool watch_rule_only_firsts(const struct watch_facts *f, struct finding *out)
+{
+	const struct watched_answer *first = NULL;
+	uint32_t count = 0;
+
+	for (uint32_t i = f->a->timed; i < f->a->called; i++) {
+		const struct watched_answer *answer = &f->a->rows[i];
+
+		if (answer->calls.timed == 0 || answer->interval_least <= 1)
+			continue;
+		if (count++ == 0)
+			first = answer;
+	}
+	if (first == NULL)
+		return false;
+	text_put(&out->title, "Only first calls were timed: ");
+	watch_put_name(&out->title, first->row);
+	watch_put_more(&out->title, count);
+	text_put_counted(&out->evidence, first->pooled.calls, "call");
+	text_put(&out->evidence, " of it, of which ");
+	text_put_exact(&out->evidence, first->pooled.firsts);
+	text_put(&out->evidence,
+		 ", the first of their windows, were timed: its total cannot be known.");
+	text_put(&out->look_next,
+		 "Look next at tare watch --interval 1: calls as rare as these can "
+		 "all be timed.");
+	return true;
+}
+
 /* Why calls of this row have no time. */
 static void put_why_not_timed(struct text *t, const struct watch_facts *f,
 			      const struct watched_answer *answer)

@@ -17,8 +17,8 @@ typedef bool watch_rule(const struct watch_facts *f, struct finding *out);
 /* What the program did: watch_findings_program.c. */
 watch_rule watch_rule_no_frame, watch_rule_slow_part, watch_rule_slow_untimed,
 	watch_rule_slow_elsewhere, watch_rule_rhythm, watch_rule_grown, watch_rule_one_share,
-	watch_rule_cold_firsts, watch_rule_never_timed, watch_rule_abandoned,
-	watch_rule_below_floor, watch_rule_coarse;
+	watch_rule_cold_firsts, watch_rule_only_firsts, watch_rule_never_timed,
+	watch_rule_abandoned, watch_rule_below_floor, watch_rule_coarse;
 
 /* What watching did, cost and missed: watch_findings_cost.c. */
 watch_rule watch_rule_refused, watch_rule_sliced, watch_rule_slowed, watch_rule_probe_load,

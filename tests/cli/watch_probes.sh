@@ -92,6 +92,10 @@ if command -v sqlite3 >/dev/null; then
 	check 'every call of sqlite3_step is counted' counted
 	check 'one in eight is timed' true_in s.tare \
 		"sum(firsts + others) between 2000 and 4000 from window w join watched f on f.id = w.watched where f.name = 'sqlite3_step'"
+	"$tare" report --json s.tare >json
+	check 'threads and processes are not counted, which is null and no 0' sh -c "sqlite3 :memory: \"
+		select cast(readfile('json') as text)->>'\\$.label.threads_reason', cast(readfile('json') as text)->'\\$.label.processes'
+		\" | grep -Fx 'not counted|null'"
 	check 'a name that is not there is told and listed' true_in s.tare "why_not <> '' from watched where name = 'sqlite3_nothing'"
 	run "$tare" watch --window 1s -q -o hot.tare sqlite3_step -- sqlite3 :memory: "with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000000) select i from n;"
 	check 'one that is far over the price: status 0' status_is 0

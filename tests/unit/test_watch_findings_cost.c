@@ -198,7 +198,7 @@ static void each_rule_about_watching_holds_when_it_should_and_only_then(void **s
 
 static void every_rule_about_watching_has_a_case(void **state)
 {
-	size_t i = 13;
+	size_t i = 14;
 
 	(void)state;
 	assert_string_equal(watch_findings_id(i), "refused");
