@@ -54,17 +54,17 @@ int64_t beat_take(struct beat *b, struct wall now)
 	return cycle;
 }
 
-static uint32_t step_of(uint64_t apart_ns)
+static uint32_t step_of(uint64_t duration_ns)
 {
 	double step;
 
-	if (apart_ns <= STEP_FIRST_NS)
+	if (duration_ns <= STEP_FIRST_NS)
 		return 0;
-	step = ceil(log((double)apart_ns / (double)STEP_FIRST_NS) / log(STEP_RATIO));
+	step = ceil(log((double)duration_ns / (double)STEP_FIRST_NS) / log(STEP_RATIO));
 	return step < SPACING_STEPS - 1 ? (uint32_t)step : SPACING_STEPS - 1;
 }
 
-void spacing_add(struct spacing *s, struct mono now, uint64_t apart_ns)
+void spacing_add(struct spacing *s, struct mono now, uint64_t duration_ns)
 {
 	int64_t minute = (int64_t)(now.ns / MINUTE_NS) + 1; /* 0 is a part that counts nothing */
 	uint32_t part = (uint32_t)(minute % SPACING_PARTS);
@@ -74,10 +74,10 @@ void spacing_add(struct spacing *s, struct mono now, uint64_t apart_ns)
 		for (uint32_t i = 0; i < SPACING_STEPS; i++)
 			s->counts[part][i] = 0;
 	}
-	s->counts[part][step_of(apart_ns)]++;
+	s->counts[part][step_of(duration_ns)]++;
 }
 
-uint64_t spacing_p95_ns(const struct spacing *s, struct mono now)
+uint64_t spacing_ns(const struct spacing *s, struct mono now, unsigned percent)
 {
 	int64_t minute = (int64_t)(now.ns / MINUTE_NS) + 1;
 	uint64_t sums[SPACING_STEPS] = { 0 }, all = 0, below = 0;
@@ -92,7 +92,7 @@ uint64_t spacing_p95_ns(const struct spacing *s, struct mono now)
 	}
 	for (uint32_t i = 0; i < SPACING_STEPS && all > 0; i++) {
 		below += sums[i];
-		if (below * 20 >= all * 19)
+		if (below * 100 >= all * percent)
 			return (uint64_t)((double)STEP_FIRST_NS * pow(STEP_RATIO, i));
 	}
 	return 0;

@@ -31,16 +31,16 @@ struct wall beat_at(const struct beat *b, int64_t cycle);
 #define SPACING_PARTS 10u  /* one a minute */
 #define SPACING_STEPS 720u /* of 2 %: 1 ms to 25 min */
 
-/* Times between two visits of a server, of the last ten minutes, in steps of 2 %. All zero: empty. */
+/* Durations of the last ten minutes, in steps of 2 %: the times between two visits of a server. All zero: empty. */
 struct spacing {
 	uint32_t counts[SPACING_PARTS][SPACING_STEPS];
 	int64_t minutes[SPACING_PARTS]; /* which minute each part counts */
 };
 
-/* A visit began `apart_ns` after the one before. */
-void spacing_add(struct spacing *s, struct mono now, uint64_t apart_ns);
+/* One more. */
+void spacing_add(struct spacing *s, struct mono now, uint64_t duration_ns);
 
-/* The 95th percentile, the upper end of its step is within 2 % of it; 0: nothing in ten minutes. */
-uint64_t spacing_p95_ns(const struct spacing *s, struct mono now);
+/* The duration that `percent` of them are at or under, out to the end of its step; 0: there was none in ten minutes. */
+uint64_t spacing_ns(const struct spacing *s, struct mono now, unsigned percent);
 
 #endif

@@ -7,7 +7,7 @@
 
 #define PATIENCE_LEAST_NS NS_PER_S
 #define PATIENCE_TIMES	  4u
-#define FORGET_PART	  8u
+#define CAPTURE_TIMES	  5u
 
 bool lane_failed(struct lane *l, const struct lane_pauses *pauses, uint64_t now_mono_ns,
 		 struct rng *jitter)
@@ -49,20 +49,13 @@ uint32_t lane_places(uint32_t at_once)
 	return at_once > 4 ? at_once / 2 : 2;
 }
 
-uint64_t lane_patience_ns(uint64_t longest_answer_ns)
+uint64_t lane_patience_ns(uint64_t usual_ns, bool captures)
 {
-	if (longest_answer_ns > UINT64_MAX / PATIENCE_TIMES)
+	uint64_t least_ns = captures ? CAPTURE_TIMES * PATIENCE_LEAST_NS : PATIENCE_LEAST_NS;
+
+	if (usual_ns > UINT64_MAX / PATIENCE_TIMES)
 		return UINT64_MAX;
-	if (longest_answer_ns * PATIENCE_TIMES < PATIENCE_LEAST_NS)
-		return PATIENCE_LEAST_NS;
-	return longest_answer_ns * PATIENCE_TIMES;
-}
-
-uint64_t lane_longest_ns(uint64_t longest_answer_ns, uint64_t answer_ns)
-{
-	uint64_t faded_ns = longest_answer_ns - longest_answer_ns / FORGET_PART;
-
-	return answer_ns > faded_ns ? answer_ns : faded_ns;
+	return usual_ns * PATIENCE_TIMES > least_ns ? usual_ns * PATIENCE_TIMES : least_ns;
 }
 
 enum lane_verdict lane_judge(const char sqlstate[6])

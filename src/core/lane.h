@@ -37,12 +37,9 @@ bool lane_may_try(const struct lane *l, uint64_t now_mono_ns);
 /* Places of the lane beside `at_once` places of the healthy: half as many, at least 2. */
 uint32_t lane_places(uint32_t at_once);
 
-/* How long a visit may go without an answer before it gives its place to a healthy one: four times the longest answer of late,
- * and never under a second. */
-uint64_t lane_patience_ns(uint64_t longest_answer_ns);
-
-/* The longest answer of late, after one more: a longer one counts at once, and is forgotten by an eighth with each shorter one. */
-uint64_t lane_longest_ns(uint64_t longest_answer_ns, uint64_t answer_ns);
+/* How long a visit may take before it gives its place to others: four times what visits of the fleet usually take, which one slow
+ * server does not change, and never under a second; of a visit that captures under five. `usual_ns` is that of its kind. */
+uint64_t lane_patience_ns(uint64_t usual_ns, bool captures);
 
 /* What a failure says about its connection. */
 enum lane_verdict {

@@ -10,6 +10,8 @@
 
 #include "core/scoped.h"
 #include "fleet/link_own.h"
+#include "fleet/settings_copy.h"
+#include "fleet/settings_parts.h"
 
 #define VAIN_MOST 3 /* questions in a row without a connection, then the script ends */
 
@@ -53,46 +55,6 @@ static void ring_deadline(void *owner);
 static void ring_again(void *owner);
 static void ring_turn(void *owner);
 
-static int copy_text(char **out, const char *text)
-{
-	*out = text != NULL ? strdup(text) : NULL;
-	return text != NULL && *out == NULL ? -ENOMEM : 0;
-}
-
-static void settings_drop(struct server_settings *s)
-{
-	char **all[] = { &s->name,	  &s->kind,    &s->host,     &s->port,
-			 &s->database,	  &s->user,    &s->password, &s->sslmode,
-			 &s->sslrootcert, &s->sslcert, &s->sslkey,   &s->search_path };
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-		free(*all[i]);
-		*all[i] = NULL;
-	}
-}
-
-static int settings_copy(struct server_settings *to, const struct server_settings *from)
-{
-	const struct server_settings *s = from;
-	int code = 0;
-
-	*to = *from;
-	to->kind = to->search_path = NULL;
-	code |= copy_text(&to->name, s->name != NULL ? s->name : "");
-	code |= copy_text(&to->host, s->host != NULL ? s->host : "");
-	code |= copy_text(&to->port, s->port);
-	code |= copy_text(&to->database, s->database);
-	code |= copy_text(&to->user, s->user);
-	code |= copy_text(&to->password, s->password);
-	code |= copy_text(&to->sslmode, s->sslmode);
-	code |= copy_text(&to->sslrootcert, s->sslrootcert);
-	code |= copy_text(&to->sslcert, s->sslcert);
-	code |= copy_text(&to->sslkey, s->sslkey);
-	if (code != 0)
-		settings_drop(to);
-	return code != 0 ? -ENOMEM : 0;
-}
-
 int link_open(struct link_hall *hall, const struct server_settings *settings,
 	      const struct link_limits *limits, struct link **out)
 {
@@ -106,7 +68,7 @@ int link_open(struct link_hall *hall, const struct server_settings *settings,
 	k->deadline = (struct loop_alarm){ .ring = ring_deadline, .owner = k };
 	k->again = (struct loop_alarm){ .ring = ring_again, .owner = k };
 	k->turn = (struct loop_alarm){ .ring = ring_turn, .owner = k };
-	if (settings_copy(&k->settings, settings) != 0) {
+	if (settings_server_copy(settings, &k->settings) != 0) {
 		free(k);
 		return -ENOMEM;
 	}
@@ -155,7 +117,7 @@ void link_close(struct link *k)
 	if (k == NULL)
 		return;
 	link_stop(k);
-	settings_drop(&k->settings);
+	settings_server_free(&k->settings);
 	free(k->database);
 	free(k);
 }
@@ -176,6 +138,7 @@ static int tell_ended(struct link *k)
 	uint64_t cpu_ns = loop_cpu_ns();
 	int code;
 
+	k->is_asked = false;
 	k->answer.elapsed_ns = loop_now().ns - k->sent_ns;
 	k->answer.own_ns += cpu_ns - k->cpu_ns;
 	k->cpu_ns = cpu_ns;
@@ -203,6 +166,7 @@ static void ask_next(struct link *k)
 			return;
 		}
 		k->answer = (struct answer){ .is_ok = true };
+		k->is_asked = true;
 		k->sent_ns = loop_now().ns;
 		if (k->ask.kind == ASK_DATABASE) {
 			k->vain = 0;
@@ -348,7 +312,19 @@ void link_stop(struct link *k)
 	k->script = NULL;
 	k->done = NULL;
 	k->connected = NULL;
-	k->is_beginning = k->is_ending = false;
+	k->is_asked = k->is_beginning = k->is_ending = false;
+}
+
+void link_cut(struct link *k)
+{
+	struct answer answer = { .is_ok = false, .is_late = true, .message = "cut short" };
+	struct err err = ERR_EMPTY;
+	struct script *script = k->script;
+	bool was_asked = k->is_asked;
+
+	link_stop(k);
+	if (script != NULL && was_asked)
+		script->ended(script->self, &answer, &err);
 }
 
 void link_disconnect(struct link *k)

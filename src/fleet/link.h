@@ -77,6 +77,9 @@ void link_on_answer(struct link *k, link_answered_fn *answered, void *owner);
 /* Ends a script without a word, and closes the connection: what is on its way cannot be told apart any more. */
 void link_stop(struct link *k);
 
+/* The same, but the script's question that is under way is ended as one that failed: it can be run anew. */
+void link_cut(struct link *k);
+
 /* Closes the connection when nothing is under way. */
 void link_disconnect(struct link *k);
 

@@ -36,6 +36,7 @@ static void way_free(struct link_way *w)
 			 &w->database,	  &w->user,    &w->password, &w->sslmode,
 			 &w->sslrootcert, &w->sslcert, &w->sslkey };
 
+	secret_free(&w->password); /* it may be one itself */
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		free(*all[i]);
 	free(w);
@@ -69,7 +70,8 @@ static struct link_way *way_of(const struct link *k)
 
 	if (w == NULL)
 		return NULL;
-	put(&w->name, s->name);
+	if (asprintf(&w->name, "server '%s'", s->name) < 0)
+		w->name = NULL;
 	if (k->is_on_socket) {
 		put(&w->host, s->host);
 	} else {

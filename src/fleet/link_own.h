@@ -77,7 +77,8 @@ struct link {
 	uint64_t sent_ns, cpu_ns; /* when it was sent; our CPU time when this turn began */
 	uint64_t unrowed_bytes;	  /* read since the last row */
 	uint32_t notices;
-	bool has_columns, is_enough; /* columns() was called; the script wants no more rows */
+	bool is_asked, has_columns,
+		is_enough; /* columns() was called; the script wants no more rows */
 };
 
 /* Begins to connect to `database` (NULL: the first one). The answer comes to link_has_connected(). */

@@ -14,11 +14,12 @@ struct runner; /* opaque */
 /* What the runner's owner does. Called from runner_turn() only. */
 struct runner_owner {
 	void *owner;
-	/* A visit ended (SUCCESS, PERMISSIONS, ERROR, ABANDONED or SKIPPED: its run rows say so). The batch is the owner's now. */
+	/* A visit ended (SUCCESS, PERMISSIONS, ERROR, ABANDONED or SKIPPED: its run rows say so). What the batch holds is the owner's now:
+	 * copy the struct, and free it by fleet_batch_free(); the struct itself is lent during the call. */
 	void (*visited)(void *owner, struct fleet_batch *batch);
-	/* One place for an owed capture, fleet-wide; false: none is left, or the store is away. */
+	/* One place for an owed capture, fleet-wide; false: none is left, or the store is away. May be NULL: one collector. */
 	bool (*take_place)(void *owner, uint32_t reading, int64_t slot, uint32_t allowance);
-	/* Something a person should know, once: a lane entered or left, a permission missing. */
+	/* Something a person should know, once: a lane entered or left. Harmless for a terminal. May be NULL. */
 	void (*say)(void *owner, const char *text);
 };
 
@@ -47,10 +48,11 @@ struct runner_status {
 	uint64_t model_ns;	/* the model's, beside it */
 	uint64_t run_ns;	/* mean wall time of a visit */
 	int64_t slot;
-	uint32_t slot_scheduled[60]; /* servers by phase: the load of each slot, n of them count */
-	uint32_t slot_captures;	     /* done in this slot so far */
-	uint32_t last_captures;	     /* done in the slot before */
-	uint64_t worst_age_ns;	     /* oldest capture of a server that can be visited; 0: none */
+	uint32_t slot_scheduled
+		[60]; /* servers scheduled in this slot, one slot ago, two ago ...: n of them count */
+	uint32_t slot_captures; /* done in this slot so far */
+	uint32_t last_captures; /* done in the slot before */
+	uint64_t worst_age_ns;	/* oldest capture of a server that can be visited; 0: none */
 	uint64_t visits, late, skipped, failures; /* since the start */
 	uint64_t longest_turn_ns;
 };
@@ -59,7 +61,9 @@ struct runner_status {
 int runner_open(const struct collect_settings *settings, const struct runner_owner *owner,
 		struct runner **out, struct err *err);
 
-/* Adds or changes a server; `id` and `seat` are the store's; `memory` becomes the runner's. `mark` as the store has it, or all zero: first sight. */
+/* Adds or changes a server; `id` and `seat` are the store's; `memory` becomes the runner's (NULL: it keeps the one it has). `mark` as the store
+ * has it, or all zero: first sight; of a server that is there already the runner knows better. Other settings of where and how to connect
+ * end a visit under way. -ENOMEM. */
 int runner_put_server(struct runner *r, uint32_t id, uint32_t seat,
 		      const struct server_settings *settings, struct server *memory,
 		      const struct cadence_mark *mark, struct err *err);
