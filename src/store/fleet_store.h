@@ -9,6 +9,7 @@
 #include "core/err.h"
 #include "core/fleet.h"
 #include "core/fleet_batch.h"
+#include "core/recording.h"
 #include "core/units.h"
 
 enum fleet_access {

@@ -117,7 +117,22 @@ int sqlite_reserve_wal(struct sqlite_writer *w);
  * be writing it; else without. */
 int sqlite_open_hostile(const char *path, sqlite3 **out, bool *out_is_shared, struct err *err);
 
-/* Begins the one transaction and checks that this is a recording of a version we know, table by table; says which. */
+/* A kind of file of ours. */
+struct sqlite_kind {
+	int64_t application_id;
+	const char *const *files; /* its schema, by number */
+	const unsigned *newest;
+	const char *word;      /* "recording of tare" */
+	const char *about_sql; /* which tare wrote it */
+};
+
+extern const struct sqlite_kind sqlite_recording_kind, sqlite_fleet_kind;
+
+/* Begins a transaction and checks that this is a file of that kind, of a version we know, table by table; says which. */
+int sqlite_check_kind(sqlite3 *db, const char *path, const struct sqlite_kind *kind,
+		      unsigned *out_version, struct err *err);
+
+/* The same for a recording. */
 int sqlite_check_identity(sqlite3 *db, const char *path, unsigned *out_version, struct err *err);
 
 /* From here on nothing but reading our tables is possible. */

@@ -133,17 +133,35 @@ int sqlite_open_hostile(const char *path, sqlite3 **out, bool *out_is_shared, st
 	return 0;
 }
 
-static int foreign(struct err *err, const char *path, const char *why)
+const struct sqlite_kind sqlite_recording_kind = {
+	SCHEMA_APPLICATION_ID,
+	schema_files,
+	&schema_newest,
+	"recording of tare",
+	"SELECT tare_version FROM recording",
+};
+
+const struct sqlite_kind sqlite_fleet_kind = {
+	FLEET_SCHEMA_APPLICATION_ID,
+	fleet_schema_files,
+	&fleet_schema_newest,
+	"fleet's store of tare",
+	"SELECT tare_version FROM about",
+};
+
+static int foreign(struct err *err, const char *path, const struct sqlite_kind *kind,
+		   const char *why)
 {
-	err_set(err, -EBADMSG, "cannot read '%s': it is no recording of tare: %s", path, why);
+	err_set(err, -EBADMSG, "cannot read '%s': it is no %s: %s", path, kind->word, why);
 	return -EBADMSG;
 }
 
 /* A first failed access: not SQLite at all, or -wal cannot be read here. */
-static int cannot_begin(struct err *err, sqlite3 *db, int rc, const char *path)
+static int cannot_begin(struct err *err, sqlite3 *db, int rc, const char *path,
+			const struct sqlite_kind *kind)
 {
 	if ((rc & 0xff) == SQLITE_NOTADB)
-		return foreign(err, path, "it is no SQLite database");
+		return foreign(err, path, kind, "it is no SQLite database");
 	if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) {
 		err_set(err, -EACCES,
 			"cannot read '%s': its -wal needs a folder that can be written to", path);
@@ -167,14 +185,15 @@ static int ask_number(sqlite3 *db, const char *sql, int64_t *out)
 }
 
 /* A newer schema says which tare wrote it, if it still has that column. */
-static int too_new(struct err *err, sqlite3 *db, const char *path, int64_t version)
+static int too_new(struct err *err, sqlite3 *db, const char *path, const struct sqlite_kind *kind,
+		   int64_t version)
 {
 	SCOPED(sqlite_finalize_scoped) sqlite3_stmt *stmt = NULL;
 	char needs[VERSION_BYTES] = "";
 
-	sqlite_confine(db);
-	if (sqlite3_prepare_v2(db, "SELECT tare_version FROM recording", -1, &stmt, NULL) ==
-		    SQLITE_OK &&
+	if (kind == &sqlite_recording_kind)
+		sqlite_confine(db);
+	if (sqlite3_prepare_v2(db, kind->about_sql, -1, &stmt, NULL) == SQLITE_OK &&
 	    sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) == SQLITE_TEXT) {
 		const char *text = (const char *)sqlite3_column_text(stmt, 0);
 
@@ -205,7 +224,8 @@ static bool is_same_text(sqlite3_stmt *a, sqlite3_stmt *b, int column)
 }
 
 /* Row by row the same as in a database that we have just made in memory. */
-static int compare_schema(sqlite3 *db, sqlite3 *ours, const char *path, struct err *err)
+static int compare_schema(sqlite3 *db, sqlite3 *ours, const char *path,
+			  const struct sqlite_kind *kind, struct err *err)
 {
 	SCOPED(sqlite_finalize_scoped) sqlite3_stmt *theirs_stmt = NULL;
 	SCOPED(sqlite_finalize_scoped) sqlite3_stmt *ours_stmt = NULL;
@@ -222,16 +242,16 @@ static int compare_schema(sqlite3 *db, sqlite3 *ours, const char *path, struct e
 		if (has_theirs != SQLITE_ROW && has_theirs != SQLITE_DONE)
 			return sqlite_error(err, db, has_theirs, "read", path);
 		if (has_theirs != has_ours)
-			return foreign(err, path, "its tables are not those of a recording");
+			return foreign(err, path, kind, "its tables are not those of one");
 		for (int i = 0; i < 4 && has_ours == SQLITE_ROW; i++)
 			if (!is_same_text(theirs_stmt, ours_stmt, i))
-				return foreign(err, path,
-					       "its tables are not those of a recording");
+				return foreign(err, path, kind, "its tables are not those of one");
 	} while (has_ours == SQLITE_ROW);
 	return 0;
 }
 
-static int check_schema(sqlite3 *db, const char *path, unsigned version, struct err *err)
+static int check_schema(sqlite3 *db, const char *path, const struct sqlite_kind *kind,
+			unsigned version, struct err *err)
 {
 	SCOPED(sqlite_close_scoped) sqlite3 *ours = NULL;
 	int rc = sqlite3_open_v2(":memory:", &ours,
@@ -239,13 +259,14 @@ static int check_schema(sqlite3 *db, const char *path, unsigned version, struct 
 				 NULL);
 
 	for (unsigned i = 0; i < version && rc == SQLITE_OK; i++)
-		rc = sqlite_run(ours, schema_files[i]);
+		rc = sqlite_run(ours, kind->files[i]);
 	if (rc != SQLITE_OK)
 		return sqlite_error(err, ours, rc, "read", path);
-	return compare_schema(db, ours, path, err);
+	return compare_schema(db, ours, path, kind, err);
 }
 
-int sqlite_check_identity(sqlite3 *db, const char *path, unsigned *out_version, struct err *err)
+int sqlite_check_kind(sqlite3 *db, const char *path, const struct sqlite_kind *kind,
+		      unsigned *out_version, struct err *err)
 {
 	int64_t application = 0, version = 0;
 	int rc = sqlite_run(db, "BEGIN");
@@ -255,15 +276,20 @@ int sqlite_check_identity(sqlite3 *db, const char *path, unsigned *out_version, 
 	if (rc == SQLITE_OK)
 		rc = ask_number(db, "PRAGMA user_version", &version);
 	if (rc != SQLITE_OK)
-		return cannot_begin(err, db, rc, path);
-	if (application != SCHEMA_APPLICATION_ID)
-		return foreign(err, path, "it is a database of another program");
-	if (version > (int64_t)schema_newest)
-		return too_new(err, db, path, version);
+		return cannot_begin(err, db, rc, path, kind);
+	if (application != kind->application_id)
+		return foreign(err, path, kind, "it is a database of another program");
+	if (version > (int64_t)*kind->newest)
+		return too_new(err, db, path, kind, version);
 	if (version < 1)
-		return foreign(err, path, "it has no schema version");
+		return foreign(err, path, kind, "it has no schema version");
 	*out_version = (unsigned)version;
-	return check_schema(db, path, (unsigned)version, err);
+	return check_schema(db, path, kind, (unsigned)version, err);
+}
+
+int sqlite_check_identity(sqlite3 *db, const char *path, unsigned *out_version, struct err *err)
+{
+	return sqlite_check_kind(db, path, &sqlite_recording_kind, out_version, err);
 }
 
 static int may(void *unused, int action, const char *table, const char *column,
