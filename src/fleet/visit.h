@@ -46,11 +46,16 @@ void pg_sampler_close(struct script *sampler);
 /* The facts of the server, as the last visit saw them; NULL: never seen. Borrowed. */
 const struct server_facts *server_facts_of(const struct server *s);
 
-/* One plan for a person, ungated: renders, stores nothing. The text is found by queryid. `out_*` after the script is done: the plan's JSON (redacted unless `is_raw`), or the
- * reason. */
+/* One plan for a person, ungated: renders, stores nothing. On a connection of its own; the text is found by queryid (of several roles' and
+ * databases' the one called most), in its own database, by the same way and the same predicate as a capture's. -ENOMEM. */
 int pg_plan_open(int64_t queryid, const struct visit_limits *limits, struct script *out,
 		 struct err *err);
+
+/* After the script is done: the plan's JSON without constants, borrowed until pg_plan_close(); or NULL with the reason (enum plan_reason) and
+ * the SQLSTATE, "" when there is none. PLAN_NO_TEXT: no statement of this queryid is known, or pg_stat_statements is not in the database. */
 const char *pg_plan_text(const struct script *plan, uint32_t *out_reason, char out_sqlstate[6]);
+
+/* Accepts one that is all zero. */
 void pg_plan_close(struct script *plan);
 
 #endif

@@ -1,0 +1,77 @@
+/* plan_steps.h - the questions that one plan takes, in their order, and what is remembered between them. Inside of plans only. */
+#ifndef TARE_FLEET_PLAN_STEPS_H
+#define TARE_FLEET_PLAN_STEPS_H
+
+#include "fleet/plan_json.h"
+#include "fleet/plan_paths.h"
+#include "fleet/plans.h"
+
+enum plan_step {
+	STEP_TIMEOUTS, /* what the role's own timeouts are: never do we wait longer */
+	STEP_NAMES,    /* who holds what the statements name */
+	STEP_BEGIN,    /* what was before is left, a transaction begins */
+	STEP_PATH,     /* search_path, as a bound parameter */
+	STEP_PREPARE,  /* the text, alone: the server proves that it is one statement */
+	STEP_COUNT,    /* how many parameters it has; when paths are compared, which relations */
+	STEP_EXPLAIN,
+	STEP_GENERIC, /* EXPLAIN (GENERIC_PLAN) of the text, prepared: 16 and later, when children were left out */
+	STEP_GENERIC_EXPLAIN,
+	STEP_LEAVE, /* nothing of ours stays behind */
+	STEP_COUNT_OF
+};
+
+/* What came of one statement under one path. */
+struct plan_try {
+	bool is_made, is_prepared;
+	enum plan_reason reason;
+	char sqlstate[6];
+	struct plan_read plan; /* when PLAN_OK */
+	uint64_t plan_bytes;
+	bool is_generic;
+	struct text relations; /* OIDs that it locked; when paths are compared */
+	struct text path;
+};
+
+struct plans {
+	const struct plan_wanted *wanted;
+	size_t count, at;
+	struct visit_limits limits;
+	int version;
+	plan_found_fn *on_found;
+	void *owner;
+
+	enum plan_step step;
+	int failure;			/* ends the script once everything is left */
+	bool is_begun;			/* a statement is under way: its paths are made */
+	bool is_done;			/* nothing more is wanted */
+	bool is_open, is_broken;	/* a transaction; one that failed */
+	bool has_prepared, has_generic; /* statements of ours at the server */
+	bool has_tried_again;		/* after a leftover of an earlier visit */
+	uint64_t statement_ms, lock_ms;
+	uint32_t params;
+	struct plan_names names;
+	struct plan_paths paths;
+	struct plan_try now, kept;
+	bool is_ambiguous;
+	struct text sql, question, param;
+};
+
+/* Adds this step's question. Returns a negative errno only when memory ran out. */
+int plan_step_ask(struct plans *p, struct ask *out);
+
+/* A row of this step's answer. */
+int plan_step_row(struct plans *p, const struct cell *cells, uint32_t count);
+
+/* This step is answered: sets the next step. Failures of the server are in p->now. */
+void plan_step_ended(struct plans *p, const struct answer *answer);
+
+/* The reason that a SQLSTATE stands for. */
+enum plan_reason plan_reason_of(const char *sqlstate);
+
+/* Takes p->now over as what came of the path, or puts it beside what is kept. Returns whether another path is tried. */
+bool plan_try_ended(struct plans *p);
+
+/* Empties it. */
+void plan_try_free(struct plan_try *t);
+
+#endif
