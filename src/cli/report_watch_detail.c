@@ -345,6 +345,11 @@ static void put_dropped(struct text *t, const struct watched_row *row)
 		text_put_counted(t, row->abandoned, "timed call");
 		text_put(t, " never ended");
 	}
+	if (row->still_open > 0) {
+		part(t);
+		text_put_counted(t, row->still_open, "call");
+		text_put(t, " still ran at the end, not timed");
+	}
 	if (row->backwards > 0) {
 		part(t);
 		text_put_exact(t, row->backwards);

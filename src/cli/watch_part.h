@@ -19,6 +19,9 @@ void watch_part_add_new(struct watch_sources *w, struct watch_part *part);
 /* A point is watched no more, and why: copied. */
 void watch_part_say_why(struct watch_sources *w, struct watch_point *point, struct str why_not);
 
+/* Measures a little more of what calls cost; a part of the price for it. */
+void watch_sources_measure(struct watch_sources *w);
+
 /* Equal bytes. */
 bool watch_is_same(struct str a, struct str b);
 

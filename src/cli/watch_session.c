@@ -57,12 +57,14 @@ static int open_list(struct watch_session *s, struct err *err)
 	return 0;
 }
 
-/* Children of ours measure what a call costs; that is start-up. */
-static void book_children(struct watch_session *s)
+/* Children of ours measure what a call costs: at the start, and on. The kernel counts those that have ended. */
+static void book_children(struct watch_session *s, uint64_t *part_ns)
 {
-	uint64_t children_ns = children_cpu_ns();
+	uint64_t children_ns = children_cpu_ns() + s->sources.measured_cpu_ns;
 
-	s->run.window.start_ns += children_ns - s->run.cpu_other_ns;
+	if (children_ns <= s->run.cpu_other_ns)
+		return;
+	*part_ns += children_ns - s->run.cpu_other_ns;
 	s->run.cpu_other_ns = children_ns;
 }
 
@@ -111,7 +113,7 @@ static int watch_open(void *session, pid_t pid, struct err *err)
 	code = watch_places_open(s, err);
 	if (code < 0)
 		return code;
-	book_children(s);
+	book_children(s, &s->run.window.start_ns);
 	s->calibrated = mono_now();
 	watch_say_start(s);
 	code = run_open_store(&s->run, pid, err);
@@ -121,6 +123,7 @@ static int watch_open(void *session, pid_t pid, struct err *err)
 	if (code < 0)
 		return code;
 	run_book(&s->run, &s->run.window.start_ns);
+	book_children(s, &s->run.window.start_ns);
 	return 0;
 }
 
@@ -163,14 +166,16 @@ static void follow_own_cost(struct watch_session *s, uint64_t span_ns)
 	watchlist_set_price(s->list, s->own_limit_ppm);
 }
 
-static void close_window(struct watch_session *s)
+static void close_window(struct watch_session *s, bool is_last)
 {
 	struct ledger_row *w = &s->run.window;
 	struct watch_turned turned;
 
 	run_book(&s->run, &w->fixed_ns);
+	watch_sources_settle(&s->sources);
+	book_children(s, &w->sample_ns);
 	follow_own_cost(s, mono_elapsed_ns(s->run.window_start, mono_now()) + 1);
-	watch_sources_turn(&s->sources, s->own_limit_ppm, &turned);
+	watch_sources_turn(&s->sources, s->own_limit_ppm, is_last, &turned);
 	run_book(&s->run, &w->sample_ns);
 	s->charged_ps += turned.charged_ps;
 	w->window_ns = mono_elapsed_ns(s->run.window_start, mono_now());
@@ -190,7 +195,7 @@ static void calibrate_if_due(struct watch_session *s, struct mono now)
 	run_book(&s->run, &s->run.window.fixed_ns);
 	watch_sources_calibrate(&s->sources);
 	run_book(&s->run, &s->run.window.start_ns);
-	book_children(s);
+	book_children(s, &s->run.window.start_ns);
 }
 
 static void watch_turn(void *session, struct mono now)
@@ -200,9 +205,9 @@ static void watch_turn(void *session, struct mono now)
 
 	if (now.ns < s->sources.plan.window_start_ns + s->opts->window_ns)
 		return;
-	close_window(s);
+	close_window(s, false);
 	watch_places_again(s, now, true);
-	book_children(s);
+	book_children(s, &s->run.window.start_ns);
 	run_book(&s->run, &s->run.window.start_ns);
 	calibrate_if_due(s, now);
 	since_save_ns = mono_elapsed_ns(s->run.last_save, now);
@@ -217,7 +222,7 @@ static void watch_end(void *session)
 	struct watch_session *s = session;
 
 	s->is_running = false;
-	close_window(s);
+	close_window(s, true);
 }
 
 /* ---- as an instrument ---- */

@@ -298,6 +298,7 @@ uint32_t watch_sources_start(struct watch_sources *w)
 	if (is_first) /* nothing was counted before */
 		watch_plan_turn(&w->plan, w->plan.price_ppm, watch_sources_now(w));
 	w->has_started = true;
+	watch_sources_measure(w);
 	return watched;
 }
 
@@ -333,6 +334,14 @@ static void calibrate_part(struct watch_sources *w, struct watch_part *part)
 			watchlist_set_costs(w->settings.list, point->id, &costs.measured,
 					    &costs.assumed, costs.floor_ps);
 	}
+}
+
+/* Only of sources that measure by the way: no child is started for it. */
+void watch_sources_settle(struct watch_sources *w)
+{
+	for (uint32_t p = 0; p < w->part_count; p++)
+		if (w->parts[p].source != NULL && w->parts[p].is_measured_on)
+			calibrate_part(w, &w->parts[p]);
 }
 
 void watch_sources_calibrate(struct watch_sources *w)

@@ -35,6 +35,7 @@ struct watch_part {
 	uint64_t started_ns; /* 0: not yet */
 	uint64_t early_ns;   /* how long before elapsed time 0 its own is 0 */
 	bool can_detach;
+	bool is_measured_on;		 /* children that live measure what its calls cost */
 	struct watch_source_facts facts; /* as last asked; its words only while it is open */
 };
 
@@ -61,8 +62,10 @@ struct watch_sources {
 	uint64_t unasked_ps;   /* charged for points that were not asked for */
 	uint64_t calls, timed; /* of closed windows */
 	uint64_t calibrations;
-	uint64_t torn;	  /* windows of a point whose times could not be */
-	uint32_t refused; /* watched row that was too hot; NO_ID: none */
+	uint64_t measure_at_ns;	  /* when to measure a little more of what calls cost */
+	uint64_t measured_cpu_ns; /* by children that live */
+	uint64_t torn;		  /* windows of a point whose times could not be */
+	uint32_t refused;	  /* watched row that was too hot; NO_ID: none */
 	uint64_t allowed_rate;
 };
 
@@ -95,11 +98,16 @@ void watch_sources_look(struct watch_sources *w);
 /* When to look next. */
 uint64_t watch_sources_wakes_ns(const struct watch_sources *w);
 
-/* Ends the window. `price_ppm` may be spent in the next one. -ENOMEM: a part of what was seen is lost. */
-int watch_sources_turn(struct watch_sources *w, uint64_t price_ppm, struct watch_turned *out);
+/* Ends the window. `price_ppm` may be spent in the next one; with `is_last` there is none, and calls that are open count.
+ * -ENOMEM: a part of what was seen is lost. */
+int watch_sources_turn(struct watch_sources *w, uint64_t price_ppm, bool is_last,
+		       struct watch_turned *out);
 
 /* Measures all costs again, each mode once. */
 void watch_sources_calibrate(struct watch_sources *w);
+
+/* Takes what was measured since the window began, for charging it: before watch_sources_turn(). */
+void watch_sources_settle(struct watch_sources *w);
 
 /* Calls and timed ones up to the last look. */
 void watch_sources_live(const struct watch_sources *w, uint64_t *out_calls, uint64_t *out_timed);

@@ -10,6 +10,9 @@
 #define SLOW_MANY 4u /* slow frames in a look: look twice as often */
 #define SLOW_FEW  2u
 
+#define MEASURE_PART_OF 40u /* of the price is for measuring on */
+#define MEASURE_MOST	50u /* times in a window */
+
 /* ---- looking ---- */
 
 /* Takes what waits, and returns how many. */
@@ -131,10 +134,36 @@ static void follow_plan(struct watch_sources *w)
 	}
 }
 
+/* What a trap costs changes while a recording runs, with what else runs on the same core: so the children that measured it at
+ * first go on, at looks that are made anyway. */
+void watch_sources_measure(struct watch_sources *w)
+{
+	uint64_t before_ns = w->measured_cpu_ns, cost_ns, wait_ns;
+
+	w->measured_cpu_ns = 0;
+	for (uint32_t p = 0; p < w->part_count; p++) {
+		struct watch_part *part = &w->parts[p];
+		uint64_t cpu_ns = 0;
+
+		if (is_running(part) && part->ops->measure != NULL)
+			cpu_ns = part->ops->measure(part->source);
+		part->is_measured_on = cpu_ns > 0;
+		w->measured_cpu_ns += cpu_ns;
+	}
+	cost_ns = w->measured_cpu_ns > before_ns ? w->measured_cpu_ns - before_ns : 0;
+	wait_ns = (uint64_t)((unsigned __int128)cost_ns * MEASURE_PART_OF * PPM /
+			     (w->plan.price_ppm + 1));
+	if (wait_ns < w->plan.window_ns / MEASURE_MOST)
+		wait_ns = w->plan.window_ns / MEASURE_MOST;
+	w->measure_at_ns = watch_sources_now(w) + wait_ns;
+}
+
 void watch_sources_look(struct watch_sources *w)
 {
 	uint64_t now_ns = watch_sources_now(w);
 
+	if (now_ns >= w->measure_at_ns)
+		watch_sources_measure(w);
 	if (now_ns >= w->slow_at_ns)
 		take_all_slow(w, now_ns);
 	if (now_ns < w->look_at_ns)
@@ -239,15 +268,9 @@ static void follow_point(struct watch_sources *w, const struct watch_part *part,
 	watch_part_order(w, part, i);
 }
 
-static void close_if_over(struct watch_sources *w, struct watch_part *part)
-{
-	part->ops->facts(part->source, &part->facts);
-	if (part->facts.is_over)
-		watch_part_close(w, part);
-}
-
-/* Asks every source what it saw. A point's part of the window begins when its source was started. */
-static int see_all(struct watch_sources *w, uint64_t now_ns)
+/* Asks every source what it saw. A point's part of the window begins when its source was started. Whether it is over is asked
+ * first: what its process did until then is in this reading, and names that it came to at its end are too. */
+static int see_all(struct watch_sources *w, uint64_t now_ns, bool is_last)
 {
 	int worst = 0;
 
@@ -259,8 +282,10 @@ static int see_all(struct watch_sources *w, uint64_t now_ns)
 
 		if (!is_running(part))
 			continue;
-		if (part->ops->turn(part->source) < 0)
+		part->ops->facts(part->source, &part->facts);
+		if (part->ops->turn(part->source, is_last) < 0)
 			continue;
+		watch_part_add_new(w, part);
 		for (uint32_t i = 0; i < part->count; i++) {
 			int code = see_point(w, part, i, now_ns > from_ns ? now_ns - from_ns : 1,
 					     now_ns);
@@ -272,12 +297,13 @@ static int see_all(struct watch_sources *w, uint64_t now_ns)
 	return worst;
 }
 
-int watch_sources_turn(struct watch_sources *w, uint64_t price_ppm, struct watch_turned *out)
+int watch_sources_turn(struct watch_sources *w, uint64_t price_ppm, bool is_last,
+		       struct watch_turned *out)
 {
 	struct watchlist_turned turned = { 0 };
 	uint64_t now_ns = watch_sources_now(w), unasked_ps = w->unasked_ps;
 	uint64_t span_ns = now_ns > w->plan.window_start_ns ? now_ns - w->plan.window_start_ns : 1;
-	int worst = see_all(w, now_ns);
+	int worst = see_all(w, now_ns, is_last);
 	int code = watchlist_turn(w->settings.list, span_ns, &turned);
 
 	if (turned.judged.is_refused && turned.judged.loudest < watchlist_count(w->settings.list))
@@ -289,7 +315,8 @@ int watch_sources_turn(struct watch_sources *w, uint64_t price_ppm, struct watch
 			continue;
 		for (uint32_t i = 0; i < part->count; i++)
 			follow_point(w, part, i, now_ns);
-		close_if_over(w, part);
+		if (part->facts.is_over)
+			watch_part_close(w, part);
 	}
 	watch_plan_turn(&w->plan, price_ppm, now_ns);
 	w->look_at_ns = watch_plan_wakes_ns(&w->plan, now_ns);

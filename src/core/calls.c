@@ -68,8 +68,9 @@ int calls_pool(struct calls_row *into, const struct calls_row *from)
 
 static bool is_sound(const struct calls_seen *seen)
 {
-	return seen->firsts <= seen->calls && seen->covered_ns <= seen->span_ns &&
-	       seen->weight >= seen->others && (seen->others > 0 || seen->weighted_ns == 0);
+	return seen->firsts <= seen->calls && seen->still_open <= seen->calls - seen->firsts &&
+	       seen->covered_ns <= seen->span_ns && seen->weight >= seen->others &&
+	       (seen->others > 0 || seen->weighted_ns == 0);
 }
 
 bool calls_row_is_sound(const struct calls_row *row)
@@ -101,8 +102,8 @@ static struct calls_row row_of(const struct calls_seen *seen)
 {
 	bool is_timed = seen->firsts + seen->others > 0;
 	struct calls_row row = {
-		.calls = is_timed ? seen->calls : 0,
-		.never_timed = is_timed ? 0 : seen->calls,
+		.calls = is_timed ? seen->calls - seen->still_open : 0,
+		.never_timed = is_timed ? seen->still_open : seen->calls,
 		.span_ns = seen->span_ns,
 		.covered_ns = seen->covered_ns,
 		.firsts = seen->firsts,

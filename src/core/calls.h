@@ -14,8 +14,9 @@
 /* One window of one function as it was measured; threads and CPUs already added up. All times as read, the timing
  * floor not yet subtracted. */
 struct calls_seen {
-	uint64_t calls;	  /* every one */
-	uint64_t span_ns; /* length of the window */
+	uint64_t calls;	     /* every one */
+	uint64_t still_open; /* of them: to be timed, and the recording ended first */
+	uint64_t span_ns;    /* length of the window */
 	uint64_t
 		covered_ns; /* how much of it the function was attached; span_ns unless in slices */
 	uint64_t firsts, first_ns, first_own_ns; /* timed first calls and their times */
@@ -32,7 +33,8 @@ struct calls_seen {
 struct calls_row {
 	uint64_t at; /* window number / windows in a row */
 	uint64_t calls,
-		never_timed; /* `calls` are those of windows in which any was timed; the others apart */
+		never_timed; /* `calls` are those of windows in which any was timed; the others apart, and those that were
+				open when the recording ended */
 	uint64_t span_ns, covered_ns;
 	uint64_t firsts, first_ns, first_own_ns;
 	uint64_t others, weight, weight_squared, weighted_ns, weighted_own_ns;

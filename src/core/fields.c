@@ -182,6 +182,7 @@ static const struct field watched_fields[] = {
 	FIELD(watched_row, interval_changes, "how often a new window came with another interval"),
 	FIELD(watched_row, is_sliced, "1: it was watched in slices at some time, and its calls are an estimate"),
 	FIELD(watched_row, abandoned, "timed calls that never ended: longjmp, a throw, the end of their thread"),
+	FIELD(watched_row, still_open, "calls that were to be timed and still ran when the recording ended"),
 	FIELD(watched_row, backwards, "timed calls that were dropped because the clock went back"),
 	FIELD(watched_row, clamped, "own times that came out below 0 and count as 0"),
 };

@@ -93,10 +93,11 @@ struct watched_row {
 	uint64_t charged_ps; /* all its calls together */
 	uint32_t interval;   /* in force at the end */
 	uint64_t interval_changes;
-	bool is_sliced;	    /* it was watched in slices at some time */
-	uint64_t abandoned; /* timed, and never ended: longjmp, throw, a thread's end */
-	uint64_t backwards; /* timed, and dropped: the clock went back */
-	uint64_t clamped;   /* own times that came out below 0 */
+	bool is_sliced;	     /* it was watched in slices at some time */
+	uint64_t abandoned;  /* timed, and never ended: longjmp, throw, a thread's end */
+	uint64_t still_open; /* to be timed, and still open when the recording ended */
+	uint64_t backwards;  /* timed, and dropped: the clock went back */
+	uint64_t clamped;    /* own times that came out below 0 */
 };
 
 /* What one watched row did in one window, or in neighbours that were merged: calls.h says what the members mean. Times

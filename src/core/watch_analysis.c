@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/analysis.h"
+#include "core/pace.h"
 #include "core/scoped.h"
 #include "core/units.h"
 #include "core/watch_parts.h"
@@ -75,6 +76,20 @@ static int set_range(struct reading *d, uint64_t from_ns, uint64_t to_ns, struct
 	return 0;
 }
 
+/* What the row's calls were charged, beside what they would be by its costs. */
+static double dearer_of(const struct watched_row *row, const struct window_row *windows,
+			uint32_t count)
+{
+	struct pace_costs costs = watch_costs_of(row);
+	double by_costs_ps = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		by_costs_ps +=
+			(double)pace_charge_ps(&costs, windows[i].calls + windows[i].never_timed,
+					       windows[i].firsts + windows[i].others);
+	return by_costs_ps > 0 ? fmax((double)row->charged_ps / by_costs_ps, 1) : 1;
+}
+
 /* The windows of a row that are in the range. */
 static struct watch_span find_span(const struct reading *d, const struct watched_row *row)
 {
@@ -83,6 +98,7 @@ static struct watch_span find_span(const struct reading *d, const struct watched
 	struct watch_span span = { .row_ns = d->row_ns,
 				   .floor_ns = (row->floor_ps + PS_PER_NS / 2) / PS_PER_NS };
 
+	span.dearer = dearer_of(row, windows, count);
 	to = count;
 	while (!d->is_whole && from < to &&
 	       watch_window_starts_ns(d->r, &windows[from]) < d->a->from_ns)

@@ -278,6 +278,9 @@ static void put_why_not_timed(struct text *t, const struct watch_facts *f,
 		text_put(t, row->abandoned == 1 ? " was" : " were");
 		text_put(t, " to be timed and did not return: an exception, longjmp, or the end "
 			    "of a thread.");
+	} else if (row->still_open > 0) {
+		text_put_counted(t, row->still_open, "call");
+		text_put(t, " still ran when the recording ended.");
 	} else if (row->backwards > 0) {
 		text_put(t, "The clock went back in ");
 		text_put_counted(t, row->backwards, "call");

@@ -30,6 +30,7 @@ struct watch_span {
 	uint32_t count;
 	uint64_t row_ns; /* elapsed time of one row of windows */
 	uint64_t floor_ns;
+	double dearer; /* than by the row's costs, which are the lowest measured, its calls were charged: at least 1 */
 	double alpha; /* two-sided chance of one test to be wrong: of all tests together, one in twenty */
 };
 
@@ -45,6 +46,9 @@ struct estimate watch_sound(struct estimate e);
 
 /* A part of `whole` that is as much known as `like` is. Not known when `whole` is not over 0. */
 struct estimate watch_part_of(double value, double error, double whole, struct estimate like);
+
+/* The costs of the row that were in force first, or the lowest measured since. */
+struct pace_costs watch_costs_of(const struct watched_row *row);
 
 /* Fills all of the answer that needs no other row, from its pooled windows; the range's time is known. */
 void watch_judge_row(const struct watch_analysis *a, const struct watch_span *span,

@@ -118,7 +118,7 @@ static void add_doubt_of_count(struct watched_answer *answer)
 	answer->own_ns = watch_sound(answer->own_ns);
 }
 
-static struct pace_costs costs_of(const struct watched_row *row)
+struct pace_costs watch_costs_of(const struct watched_row *row)
 {
 	const struct pace_costs measured = { row->untimed_ps, row->extra_ps, row->hook_ps };
 	const struct pace_costs assumed = { row->assumed_untimed_ps, row->assumed_extra_ps,
@@ -128,12 +128,13 @@ static struct pace_costs costs_of(const struct watched_row *row)
 }
 
 /* How often it is called. A probe's time is not the program's: without it the same calls would have taken so much less. */
-static void judge_rate(uint64_t watched_ns, struct watched_answer *answer)
+static void judge_rate(uint64_t watched_ns, double dearer, struct watched_answer *answer)
 {
 	const struct calls_row *pooled = &answer->pooled;
-	const struct pace_costs costs = costs_of(answer->row);
+	const struct pace_costs costs = watch_costs_of(answer->row);
 	uint64_t calls = pooled->calls + pooled->never_timed;
-	double charge_ns = (double)pace_charge_ps(&costs, calls, pooled->firsts + pooled->others) /
+	double charge_ns = dearer *
+			   (double)pace_charge_ps(&costs, calls, pooled->firsts + pooled->others) /
 			   (double)PS_PER_NS;
 
 	if (watched_ns == 0)
@@ -211,7 +212,7 @@ void watch_judge_row(const struct watch_analysis *a, const struct watch_span *sp
 	answer->rows = span->count;
 	if (a->range_ns > 0)
 		answer->at_most_of_run = calls_estimate(pooled, 0).own_ns / (double)a->range_ns;
-	judge_rate(watched_ns, answer);
+	judge_rate(watched_ns, span->dearer, answer);
 	judge_firsts(answer, span->floor_ns);
 	judge_intervals(span, answer);
 }

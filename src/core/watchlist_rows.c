@@ -7,7 +7,7 @@
  * (sqlite.org/fileformat2.html, 1.6 and 2.1). Rowids and keys stay below 2^24. */
 #define ROW_BYTES	10u
 #define INDEX_BYTES	16u /* an entry of the index of `window` */
-#define WATCHED_NUMBERS 17u
+#define WATCHED_NUMBERS 18u
 #define LONG_ROW_BYTES	1000u /* a quarter of a page: longer ones leave more of it unused */
 
 /* Bytes of a whole number with its byte of type. */

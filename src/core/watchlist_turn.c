@@ -146,6 +146,7 @@ static void count(struct watchlist *w, struct watched *watched, const struct cal
 	watched->seen.covered_ns = seen->covered_ns;
 	w->calls = watchlist_sum(w->calls, seen->calls);
 	w->timed = watchlist_sum(w->timed, timed);
+	lose(w, &row->still_open, seen->still_open);
 	row->is_sliced |= !watched->pace.is_fixed && seen->covered_ns < seen->span_ns;
 	if (losses != NULL) {
 		lose(w, &row->abandoned, losses->abandoned);

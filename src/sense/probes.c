@@ -21,6 +21,7 @@ static void probes_close(struct watch_source *s)
 {
 	if (s == NULL)
 		return;
+	probes_end_measures(s);
 	probes_detach_all(s);
 	probes_unload(s);
 	for (uint32_t i = 0; s->points != NULL && i < s->point_count; i++) {
@@ -395,6 +396,7 @@ const struct watch_source_ops watch_source_probes = {
 	.points = probes_points,
 	.describe = probes_describe,
 	.costs = probes_costs,
+	.measure = probes_measure,
 	.start = probes_start,
 	.order = probes_order,
 	.attach = probes_attach,

@@ -120,6 +120,8 @@ static void settle(struct watch_source *s, enum probes_mode mode, bool is_empty)
 	bpf_program__set_autoload(bpf->progs.watch_entry, !is_session || has_exits(s));
 	bpf_program__set_autoload(bpf->progs.watch_exit_place, has_exits(s));
 	bpf_program__set_autoload(bpf->progs.watch_return, !is_session);
+	bpf_program__set_autoload(bpf->progs.watch_exit, !is_empty);
+	bpf_program__set_autoload(bpf->progs.watch_exec, !is_empty);
 	bpf_program__set_expected_attach_type(bpf->progs.watch_session, modes[mode].attach_type);
 	bpf_program__set_expected_attach_type(bpf->progs.watch_entry, plain);
 	bpf_program__set_expected_attach_type(bpf->progs.watch_return, plain);
@@ -237,7 +239,8 @@ int probes_load(struct watch_source *s, const struct watch_source_settings *sett
 		status = map_all(s);
 	if (status < 0)
 		return explain(status, err);
-	watch_ends(s);
+	if (!is_empty)
+		watch_ends(s);
 	return 0;
 }
 

@@ -42,6 +42,7 @@ struct probes_sum {
 	uint64_t others, weights, weights_squared, weighted_ns, nested_ns;
 	struct bucket_squares squares;
 	uint64_t probe_ns, abandoned, backwards, clamped;
+	uint64_t still_open; /* when nothing comes any more */
 };
 
 /* Own time of the ended window, and what estimates took too much of it so far. */
@@ -75,6 +76,12 @@ struct probes_costs {
 	bool is_told;	  /* since it was measured last */
 };
 
+/* The child that measures on, of one way to attach. */
+struct probes_measure {
+	struct watch_calibration *calibration; /* NULL: none lives */
+	uint64_t told_cpu_ns;		       /* of its CPU time */
+};
+
 struct watch_source {
 	enum probes_mode mode;
 	char hook_why[256];
@@ -95,7 +102,8 @@ struct watch_source {
 	uint64_t start_ns, attach_ns, detach_ns, torn;
 	struct probes_costs costs[WATCH_HOOKEDS][PLACE_FIRSTS];
 	uint64_t calibration_ns; /* CPU time of the last one, until it is told */
-	char *switched_off;	 /* NULL: nothing is */
+	struct probes_measure measures[WATCH_HOOKEDS];
+	char *switched_off; /* NULL: nothing is */
 	char switches[192]; /* the mode of what is only counted because stacks may be switched */
 	struct watch_frame *waiting; /* the slow frame that was taken last */
 	bool has_waiting;
@@ -163,8 +171,8 @@ void probes_detach_all(struct watch_source *s);
 
 /* ---- probes_read.c ---- */
 
-/* Reads all points: the window that ends is what came since the last time. -ENOMEM: it goes on. */
-int probes_read_window(struct watch_source *s);
+/* watch_source_ops.turn(): reads all points; the window that ends is what came since the last time. -ENOMEM: it goes on. */
+int probes_read_window(struct watch_source *s, bool is_last);
 
 /* Calls and timed calls of a point that were ever begun. */
 void probes_read_begun(const struct watch_source *s, uint32_t point, uint64_t *out_calls,
@@ -181,6 +189,12 @@ struct watch_costs probes_assumed(const struct watch_source *s, uint32_t point);
 
 /* watch_source_ops.costs() */
 int probes_costs(struct watch_source *s, uint32_t point, bool again, struct watch_costs *out);
+
+/* watch_source_ops.measure() */
+uint64_t probes_measure(struct watch_source *s);
+
+/* Ends the children that measure. May run twice. */
+void probes_end_measures(struct watch_source *s);
 
 /* ---- probes_read.c, for ops ---- */
 

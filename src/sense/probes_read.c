@@ -114,8 +114,25 @@ static bool own_next(struct probes_own *own, uint64_t ns, uint64_t nested_ns)
 	return left_ns < 0;
 }
 
+/* Of the calls that go on those of which the point was detached count already. */
+static void count_open(struct probes_sum *sum, const struct watch_source *s, uint32_t point)
+{
+	uint64_t open = 0;
+
+	for (uint32_t cpu = 0; cpu < s->cpu_count; cpu++) {
+		const struct watch_counter *c = &s->held[(size_t)cpu * s->point_count + point];
+
+		open += c->started - c->firsts - c->others - c->abandoned - c->backwards;
+	}
+	open -= s->points[point].given_up;
+	if (open > INT64_MAX) /* some were read when they had ended and not begun */
+		return;
+	sum->calls += open;
+	sum->still_open = open;
+}
+
 /* Keeps the newest whole reading of every CPU's counter, and adds them up. */
-static void read_point(struct watch_source *s, uint32_t point, uint64_t window)
+static void read_point(struct watch_source *s, uint32_t point, uint64_t window, bool is_last)
 {
 	struct probes_point *p = &s->points[point];
 	struct probes_sum sum = { .calls = p->given_up, .abandoned = p->given_up };
@@ -136,6 +153,8 @@ static void read_point(struct watch_source *s, uint32_t point, uint64_t window)
 		if (held->max_window[window & 1] == window && held->max_ns[window & 1] > p->max_ns)
 			p->max_ns = held->max_ns[window & 1];
 	}
+	if (is_last)
+		count_open(&sum, s, point);
 	p->window = sum_less(&sum, &p->last);
 	p->last = sum;
 	p->clamped = own_next(&p->first_own, p->window.first_ns, p->window.first_nested_ns) +
@@ -180,7 +199,7 @@ static void begin_window(struct watch_source *s, uint32_t point)
 	probes_read_begun(s, point, &p->peek_calls, &p->peek_timed);
 }
 
-int probes_read_window(struct watch_source *s)
+int probes_read_window(struct watch_source *s, bool is_last)
 {
 	uint64_t window = s->control->window;
 	int status = 0;
@@ -189,7 +208,7 @@ int probes_read_window(struct watch_source *s)
 		begin_window(s, i);
 	__atomic_store_n(&s->control->window, window + 1, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < s->point_count; i++) {
-		read_point(s, i, window);
+		read_point(s, i, window, is_last);
 		if (read_steps(s, i) < 0)
 			status = -ENOMEM;
 	}
@@ -205,6 +224,7 @@ int probes_seen(struct watch_source *s, uint32_t point, uint64_t span_ns, struct
 	const struct probes_sum *w = &p->window;
 	struct calls_seen seen = {
 		.calls = w->calls,
+		.still_open = w->still_open,
 		.span_ns = span_ns,
 		.covered_ns = span_ns,
 		.firsts = w->firsts,

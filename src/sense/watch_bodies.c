@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -17,12 +18,13 @@
 
 #include "core/units.h"
 
-#define ROUND_NS   (30 * NS_PER_US)
-#define WARM_NS	   (20 * NS_PER_US)
-#define SLOW_NS	   (300 * NS_PER_US) /* a round of few calls may take so long to have FEW_CALLS */
-#define FEW_CALLS  64u
-#define MOST_CALLS 1000000u
-#define TOTAL_NS   (1200 * NS_PER_MS) /* on a busy machine; its CPU time has a limit of its own */
+#define ROUND_NS      (30 * NS_PER_US)
+#define WARM_NS	      (20 * NS_PER_US)
+#define SLOW_NS	      (300 * NS_PER_US) /* a round of few calls may take so long to have FEW_CALLS */
+#define FEW_CALLS     64u
+#define MOST_CALLS    1000000u
+#define ROUND_MOST_NS (20 * NS_PER_MS)	 /* of a round beside a recording: it waits meanwhile */
+#define TOTAL_NS      (1200 * NS_PER_MS) /* on a busy machine; its CPU time has a limit of its own */
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010u
@@ -195,24 +197,34 @@ static int wait_for(struct watch_bodies *bodies)
 	}
 }
 
-int watch_bodies_call(struct watch_bodies *bodies, uint32_t body, uint32_t calls,
-		      struct watch_body_told *out)
+static int ask_for(struct watch_bodies *bodies, struct watch_body_ask ask,
+		   struct watch_body_told *out)
 {
-	struct watch_body_ask ask = { body, calls };
-	struct watch_body_told told;
-	int status;
+	struct watch_body_told told = { .number = 0 };
 
+	ask.number = ++bodies->asked;
 	if (send(bodies->socket, &ask, sizeof(ask), MSG_NOSIGNAL) != (ssize_t)sizeof(ask))
 		return -EPIPE;
-	status = wait_for(bodies);
-	if (status != 0)
-		return status;
-	if (recv(bodies->socket, &told, sizeof(told), MSG_DONTWAIT) != (ssize_t)sizeof(told))
-		return -EPIPE;
-	if (told.offset == 0 && body != WATCH_BODY_NAMES_OF)
+	while (told.number != ask.number) { /* an answer that came too late is passed over */
+		int status = wait_for(bodies);
+
+		if (status != 0)
+			return status;
+		if (recv(bodies->socket, &told, sizeof(told), MSG_DONTWAIT) !=
+		    (ssize_t)sizeof(told))
+			return -EPIPE;
+	}
+	bodies->cpu_ns = told.cpu_ns;
+	if (told.offset == 0 && ask.body != WATCH_BODY_NAMES_OF && ask.body != WATCH_BODY_ANEW)
 		return -ENOENT;
 	*out = told;
 	return 0;
+}
+
+int watch_bodies_call(struct watch_bodies *bodies, uint32_t body, uint32_t calls,
+		      struct watch_body_told *out)
+{
+	return ask_for(bodies, (struct watch_body_ask){ .body = body, .calls = calls }, out);
 }
 
 /* How many calls of so long each make a round. */
@@ -246,34 +258,81 @@ static int size_round(struct watch_bodies *bodies, uint32_t body, uint32_t *out_
 	return -EINVAL;
 }
 
+int watch_bodies_round(struct watch_bodies *bodies, uint32_t body, uint32_t calls, uint64_t *out_ps)
+{
+	struct watch_body_ask ask = { .body = body, .calls = calls, .warm = calls };
+	struct watch_body_told told = { .ns = 0 };
+	int status;
+
+	if (calls == 0)
+		return -EINVAL;
+	bodies->until_ns = now_ns() + ROUND_MOST_NS;
+	status = watch_bodies_call(bodies, WATCH_BODY_ANEW, 0, &told);
+	if (status == 0)
+		status = ask_for(bodies, ask, &told);
+	bodies->until_ns = 0;
+	if (status == 0)
+		*out_ps = told.ns * PS_PER_NS / calls;
+	return status;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+uint64_t watch_bodies_middle(uint64_t *ps, uint32_t count)
+{
+	uint32_t out = count < 10 ? count >= 4 : count / 10;
+	uint64_t sum_ps = 0;
+
+	qsort(ps, count, sizeof(*ps), by_size);
+	for (uint32_t i = out; i < count - out; i++)
+		sum_ps += ps[i];
+	return count > 0 ? sum_ps / (count - 2 * out) : 0;
+}
+
+/* Runs all rounds, as far as time allows; returns how many, or a negative errno. */
+static int run_rounds(struct watch_bodies *bodies, const struct watch_body_price *prices,
+		      size_t count, const uint32_t *calls,
+		      uint64_t ps[WATCH_BODIES_MOST][WATCH_BODIES_ROUNDS])
+{
+	for (uint32_t round = 0; round < WATCH_BODIES_ROUNDS; round++)
+		for (size_t i = 0; i < count; i++) {
+			struct watch_body_told told = { .ns = 0 };
+			int status = watch_bodies_call(bodies, prices[i].body, calls[i], &told);
+
+			if (status == -ETIMEDOUT && round >= WATCH_BODIES_LEAST)
+				return (int)round;
+			if (status < 0)
+				return status;
+			ps[i][round] = told.ns * PS_PER_NS / calls[i];
+		}
+	return WATCH_BODIES_ROUNDS;
+}
+
 int watch_bodies_measure(struct watch_bodies *bodies, struct watch_body_price *prices, size_t count)
 {
-	uint32_t calls[WATCH_BODIES_MOST], rounds = 0;
-	uint64_t fastest_ps[WATCH_BODIES_MOST];
+	uint64_t ps[WATCH_BODIES_MOST][WATCH_BODIES_ROUNDS];
+	uint32_t calls[WATCH_BODIES_MOST];
 	int status = count > 0 && count <= WATCH_BODIES_MOST ? 0 : -EINVAL;
 
 	bodies->until_ns = now_ns() + TOTAL_NS;
 	for (size_t i = 0; i < count && status == 0; i++) {
-		prices[i].ps = 0;
-		fastest_ps[i] = UINT64_MAX;
+		prices[i].ps = prices[i].fastest_ps = 0;
 		status = size_round(bodies, prices[i].body, &calls[i]);
 	}
-	while (rounds < WATCH_BODIES_ROUNDS && status == 0) {
-		for (size_t i = 0; i < count && status == 0; i++) {
-			struct watch_body_told told = { .ns = 0 };
-
-			status = watch_bodies_call(bodies, prices[i].body, calls[i], &told);
-			if (status == 0 && told.ns * PS_PER_NS / calls[i] < fastest_ps[i])
-				fastest_ps[i] = told.ns * PS_PER_NS / calls[i];
-		}
-		rounds += status == 0;
-	}
+	if (status == 0)
+		status = run_rounds(bodies, prices, count, calls, ps);
 	bodies->until_ns = 0;
-	if (status == -ETIMEDOUT && rounds >= WATCH_BODIES_LEAST)
-		status = 0;
-	if (status != 0)
+	if (status < 0)
 		return status;
-	for (size_t i = 0; i < count; i++)
-		prices[i].ps = fastest_ps[i];
+	for (size_t i = 0; i < count; i++) {
+		prices[i].ps = watch_bodies_middle(ps[i], (uint32_t)status);
+		prices[i].fastest_ps = ps[i][0]; /* they are sorted */
+		prices[i].calls = calls[i];
+	}
 	return 0;
 }

@@ -3,6 +3,7 @@
  * does what it is asked and ends with who asks. */
 #include <link.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -139,21 +140,26 @@ static int find_offset(struct dl_phdr_info *program, size_t size, void *owner)
 	return 1;
 }
 
-static uint64_t now_ns(void)
+/* CPU time: a neighbour that has the CPU for a while is not in it. */
+static uint64_t cpu_ns(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-static __attribute__((noinline, aligned(64))) uint64_t run(void (*body)(void), uint32_t calls)
+static __attribute__((noinline, aligned(64))) uint64_t run(void (*body)(void), uint32_t warm,
+							   uint32_t calls)
 {
-	uint64_t from_ns = now_ns();
+	uint64_t from_ns;
 
+	for (uint32_t i = 0; i < warm; i++)
+		body();
+	from_ns = cpu_ns();
 	for (uint32_t i = 0; i < calls; i++)
 		body();
-	return now_ns() - from_ns;
+	return cpu_ns() - from_ns;
 }
 
 /* Names that a task is looked for among. */
@@ -168,28 +174,37 @@ static void make_names(uint32_t count)
 	}
 }
 
+static bool limit_cpu(void)
+{
+	struct itimerval limit = { .it_value = { .tv_usec = WATCH_BODY_CPU_US } };
+
+	return setitimer(ITIMER_PROF, &limit, NULL) == 0;
+}
+
 static struct watch_body_told answer(const struct watch_body_ask *ask)
 {
-	struct watch_body_told told = { 0, 0, (uint64_t)getpid() };
+	struct watch_body_told told = { .pid = (uint64_t)getpid(), .number = ask->number };
 	struct place place = { 0, 0 };
 
 	if (ask->body == WATCH_BODY_NAMES_OF) {
 		make_names(ask->calls);
+	} else if (ask->body == WATCH_BODY_ANEW) {
+		limit_cpu();
 	} else if (ask->body < sizeof(bodies) / sizeof(bodies[0]) && bodies[ask->body] != NULL) {
 		place.address = (uintptr_t)bodies[ask->body];
 		dl_iterate_phdr(find_offset, &place);
 		told.offset = place.offset;
-		told.ns = run(bodies[ask->body], ask->calls);
+		told.ns = run(bodies[ask->body], ask->warm, ask->calls);
 	}
+	told.cpu_ns = cpu_ns();
 	return told;
 }
 
 int main(void)
 {
-	struct itimerval limit = { .it_value = { .tv_usec = WATCH_BODY_CPU_US } };
 	struct watch_body_ask ask;
 
-	if (signal(SIGPROF, SIG_DFL) == SIG_ERR || setitimer(ITIMER_PROF, &limit, NULL) != 0 ||
+	if (signal(SIGPROF, SIG_DFL) == SIG_ERR || !limit_cpu() ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
 		return 1;
 	while (recv(WATCH_BODY_SOCKET, &ask, sizeof(ask), 0) == (ssize_t)sizeof(ask)) {

@@ -87,9 +87,9 @@ static int measure(struct watch_bodies *bodies, const char *switched_off, uint32
 		[MAPPING_SCOPE] = "timed", [MAPPING_TASK] = "task", [MAPPING_FRAME] = "frame"
 	};
 	struct watch_body_price prices[BODIES] = {
-		[PLAIN] = { WATCH_BODY_PLAIN, 0 }, [COUNTED] = { WATCH_BODY_COUNTED, 0 },
-		[TIMED] = { WATCH_BODY_TIMED, 0 }, [TASK] = { WATCH_BODY_TASK, 0 },
-		[FRAME] = { WATCH_BODY_FRAME, 0 },
+		[PLAIN] = { .body = WATCH_BODY_PLAIN }, [COUNTED] = { .body = WATCH_BODY_COUNTED },
+		[TIMED] = { .body = WATCH_BODY_TIMED }, [TASK] = { .body = WATCH_BODY_TASK },
+		[FRAME] = { .body = WATCH_BODY_FRAME },
 	};
 	SCOPED(close_reader) struct mapping_reader *reader = NULL;
 	int status = mapping_reader_open(bodies->pid, &reader, NULL);
@@ -103,7 +103,7 @@ static int measure(struct watch_bodies *bodies, const char *switched_off, uint32
 	if (status == 0)
 		status = watch_bodies_measure(bodies, prices, BODIES);
 	for (int i = 0; i < BODIES; i++)
-		fastest->ps[i][layout] = prices[i].ps;
+		fastest->ps[i][layout] = prices[i].fastest_ps;
 	for (int kind = 0; kind < 3 && status == 0; kind++)
 		status = mapping_reader_add_histogram(reader, id_of(reader, read[kind]),
 						      &fastest->readings[kind]);

@@ -1,6 +1,7 @@
 /* watch_calibrate.h - what watching a call costs on this machine: real bodies run in a child of ours that has its own maps
- * and its own libtare; nothing of the target is touched. Rounds with and without the watch take turns and the fastest of
- * each are compared, so that a busy neighbour does not count. A difference that is not above 0, a body that fails, a child
+ * and its own libtare; nothing of the target is touched. Rounds with and without the watch take turns, by their CPU time, so
+ * that a busy neighbour on the same CPU does not count. What enters the kernel is told by the mean of most rounds
+ * (watch_bodies_middle()), and may be measured on while a recording runs; libtare by the fastest. A difference that is not above 0, a body that fails, a child
  * that is killed and a time limit all give 0: unmeasured, never a guess. One thread. */
 #ifndef TARE_SENSE_WATCH_CALIBRATE_H
 #define TARE_SENSE_WATCH_CALIBRATE_H
@@ -67,6 +68,28 @@ int watch_calibrate_probes(const bool wanted[PLACE_FIRSTS], const char *switched
 /* The same of functions whose end is seen where they are left (exits.h). */
 int watch_calibrate_exits(const bool wanted[PLACE_FIRSTS], const char *switched_off,
 			  struct watch_costs out[PLACE_FIRSTS]);
+
+/* Probes that are measured while a recording runs: its child and the probes in it stay. */
+struct watch_calibration; /* opaque */
+
+/* Measures as watch_calibrate_probes(), or `by_exits` as watch_calibrate_exits(), and keeps the child where that went well;
+ * else *out_calibration is NULL. */
+int watch_calibration_open(const bool wanted[PLACE_FIRSTS], bool by_exits, const char *switched_off,
+			   struct watch_costs out[PLACE_FIRSTS],
+			   struct watch_calibration **out_calibration);
+
+/* One round more of each body that counts and of each that times. False: the child has ended. */
+bool watch_calibration_pass(struct watch_calibration *c);
+
+/* The costs by the rounds since they were told last, all that are wanted; what it took of floors stays. False: there were too
+ * few, which count on. */
+bool watch_calibration_tell(struct watch_calibration *c, struct watch_costs out[PLACE_FIRSTS]);
+
+/* CPU time that the child took so far. */
+uint64_t watch_calibration_cpu_ns(const struct watch_calibration *c);
+
+/* Ends the child; returns its CPU time. Accepts NULL. */
+uint64_t watch_calibration_close(struct watch_calibration *c);
 
 /* Like watch_calibrate_probes(), of one kind. */
 int watch_calibrate_probe(enum place_first first, const char *switched_off,

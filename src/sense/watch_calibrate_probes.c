@@ -1,6 +1,7 @@
 /* watch_calibrate_probes.c - what probes cost: four functions that are the same lie in a program that nobody else runs; one has
  * no probe, one a probe that does nothing, one a probe that counts, one a probe that times every call. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/gap.h"
@@ -10,7 +11,10 @@
 #include "sense/watch_bodies.h"
 #include "sense/watch_calibrate.h"
 
-#define NO_LIMIT 0 /* of timed calls in a window */
+#define NO_LIMIT   0   /* of timed calls in a window */
+#define PASSES	   64u /* that are kept; the caller spreads them over what is to be told */
+#define PASSES_FEW 4u
+#define PASS_CALLS 64u /* at most in a round of a pass */
 
 /* The functions that begin in one way. */
 struct four {
@@ -19,27 +23,43 @@ struct four {
 	uint32_t untimed_point, timed_point; /* of the source that counts */
 };
 
-struct calibration {
+/* What is known of one kind of first instruction, ps a call. */
+struct kind {
+	struct pace_costs first; /* as measured at the start */
+	uint64_t plain_ps;	 /* without a probe */
+	uint32_t calls[2];	 /* in a round of the body that counts, and of the one that times */
+	uint64_t ps[2][PASSES];	 /* rounds since it was told last */
+};
+
+struct watch_calibration {
 	struct watch_bodies bodies;
 	struct watch_source *empty, *counting;
 	struct four fours[PLACE_FIRSTS];
-	uint32_t count; /* of fours */
-	bool by_exits;	/* else by return probes, or what serves for them */
+	uint32_t count;			 /* of fours */
+	bool by_exits;			 /* else by return probes, or what serves for them */
+	uint32_t passes;		 /* since it was told last; of those PASSES are kept */
+	struct kind kinds[PLACE_FIRSTS]; /* as fours */
 	struct place hooked[PLACE_FIRSTS], counted[2 * PLACE_FIRSTS];
 };
 
-static uint64_t end_calibration(struct calibration *c)
+uint64_t watch_calibration_close(struct watch_calibration *c)
 {
+	uint64_t cpu_ns;
+
+	if (c == NULL)
+		return 0;
 	if (c->counting != NULL)
 		watch_source_probes.close(c->counting);
 	if (c->empty != NULL)
 		watch_source_probes.close(c->empty);
-	return watch_bodies_close(&c->bodies);
+	cpu_ns = watch_bodies_close(&c->bodies);
+	free(c);
+	return cpu_ns;
 }
 
 /* Where one body lies in the program's file. */
-static int find_place(struct calibration *c, const struct four *four, enum watch_probed probed,
-		      struct place *out)
+static int find_place(struct watch_calibration *c, const struct four *four,
+		      enum watch_probed probed, struct place *out)
 {
 	struct watch_body_told told;
 	int status = watch_bodies_call(&c->bodies, four->body + probed, 0, &told);
@@ -58,7 +78,7 @@ static int find_place(struct calibration *c, const struct four *four, enum watch
 }
 
 /* The functions that are wanted and that this machine has. */
-static int find_places(struct calibration *c, const bool wanted[PLACE_FIRSTS])
+static int find_places(struct watch_calibration *c, const bool wanted[PLACE_FIRSTS])
 {
 	for (uint32_t first = 0; first < PLACE_FIRSTS; first++) {
 		struct four *four = &c->fours[c->count];
@@ -84,7 +104,7 @@ static int find_places(struct calibration *c, const bool wanted[PLACE_FIRSTS])
 }
 
 /* Attaches to all of them. A point that could not be attached would read as costing nothing: none may be missing. */
-static int attach(struct calibration *c, const char *switched_off)
+static int attach(struct watch_calibration *c, const char *switched_off)
 {
 	struct places hooked = { .rows = c->hooked, .count = c->count };
 	struct places counted = { .rows = c->counted, .count = (size_t)2 * c->count };
@@ -113,7 +133,7 @@ static int attach(struct calibration *c, const char *switched_off)
 	return status;
 }
 
-static void set_intervals(struct calibration *c)
+static void set_intervals(struct watch_calibration *c)
 {
 	struct watch_order never = { .interval = GAP_MAX_INTERVAL, .budget = NO_LIMIT };
 	struct watch_order always = { .interval = 1, .budget = NO_LIMIT };
@@ -130,7 +150,7 @@ static uint64_t more(uint64_t than, uint64_t ps)
 }
 
 /* What the probes' own readings of an empty function are. 0: none was read. */
-static uint64_t read_floor_ps(struct calibration *c, uint32_t point)
+static uint64_t read_floor_ps(struct watch_calibration *c, uint32_t point)
 {
 	struct histogram histogram = HISTOGRAM_EMPTY;
 	struct watchlist_losses losses;
@@ -143,7 +163,7 @@ static uint64_t read_floor_ps(struct calibration *c, uint32_t point)
 	return ps;
 }
 
-static int measure(struct calibration *c, struct watch_costs out[PLACE_FIRSTS])
+static int measure(struct watch_calibration *c, struct watch_costs out[PLACE_FIRSTS])
 {
 	struct watch_body_price prices[PLACE_FIRSTS * WATCH_PROBED_COUNT];
 	uint32_t count = WATCH_PROBED_COUNT * c->count;
@@ -156,7 +176,7 @@ static int measure(struct calibration *c, struct watch_costs out[PLACE_FIRSTS])
 							   i % WATCH_PROBED_COUNT };
 	status = watch_bodies_measure(&c->bodies, prices, count);
 	if (status == 0)
-		status = watch_source_probes.turn(c->counting);
+		status = watch_source_probes.turn(c->counting, false);
 	if (status != 0)
 		return status;
 	for (uint32_t i = 0; i < c->count; i++) {
@@ -170,7 +190,13 @@ static int measure(struct calibration *c, struct watch_costs out[PLACE_FIRSTS])
 			.extra_ps = more(four[WATCH_PROBED_UNTIMED].ps, four[WATCH_PROBED_TIMED].ps)
 		};
 		costs->floor_ps = read_floor_ps(c, c->fours[i].timed_point);
+		c->kinds[i] = (struct kind){ .first = costs->measured,
+					     .plain_ps = four[WATCH_PROBED_PLAIN].ps,
+					     .calls = { four[WATCH_PROBED_UNTIMED].calls,
+							four[WATCH_PROBED_TIMED].calls } };
 	}
+	watch_source_probes.close(c->empty); /* of no use while a recording runs */
+	c->empty = NULL;
 	return 0;
 }
 
@@ -187,27 +213,110 @@ static enum watch_hooked hooked_by(struct watch_source *source, bool by_exits)
 	return strcmp(facts.hook, "session") == 0 ? WATCH_HOOKED_SESSION : WATCH_HOOKED_PAIR;
 }
 
-static int calibrate(const bool wanted[PLACE_FIRSTS], bool by_exits, const char *switched_off,
-		     struct watch_costs out[PLACE_FIRSTS])
+int watch_calibration_open(const bool wanted[PLACE_FIRSTS], bool by_exits, const char *switched_off,
+			   struct watch_costs out[PLACE_FIRSTS],
+			   struct watch_calibration **out_calibration)
 {
-	struct calibration c = { .bodies = WATCH_BODIES_EMPTY, .by_exits = by_exits };
+	struct watch_calibration *c = calloc(1, sizeof(*c));
 	enum watch_hooked hooked;
-	uint64_t cpu_ns;
-	int status = watch_bodies_open(&c.bodies);
+	int status = c != NULL ? 0 : -ENOMEM;
 
 	for (uint32_t first = 0; first < PLACE_FIRSTS; first++)
 		out[first] = (struct watch_costs){ .floor_ps = 0 };
+	if (c != NULL) {
+		c->by_exits = by_exits;
+		c->bodies = WATCH_BODIES_EMPTY;
+		status = watch_bodies_open(&c->bodies);
+	}
 	if (status == 0)
-		status = find_places(&c, wanted);
+		status = find_places(c, wanted);
 	if (status == 0)
-		status = attach(&c, switched_off);
+		status = attach(c, switched_off);
 	if (status == 0)
-		status = measure(&c, out);
-	hooked = hooked_by(c.counting, by_exits);
-	cpu_ns = end_calibration(&c);
+		status = measure(c, out);
+	hooked = hooked_by(c != NULL ? c->counting : NULL, by_exits);
 	for (uint32_t first = 0; first < PLACE_FIRSTS; first++)
 		out[first].assumed = watch_assumed_probes[hooked][first];
-	out[0].cpu_ns = cpu_ns;
+	out[0].cpu_ns = status == 0 ? c->bodies.cpu_ns : watch_calibration_close(c);
+	*out_calibration = status == 0 ? c : NULL;
+	return status;
+}
+
+uint64_t watch_calibration_cpu_ns(const struct watch_calibration *c)
+{
+	return c->bodies.cpu_ns;
+}
+
+/* ---- while a recording runs ---- */
+
+/* One round of each of the two. */
+static int pass_kind(struct watch_calibration *c, uint32_t i)
+{
+	static const enum watch_probed bodies[2] = { WATCH_PROBED_UNTIMED, WATCH_PROBED_TIMED };
+	struct kind *kind = &c->kinds[i];
+
+	for (uint32_t k = 0; k < 2; k++) {
+		uint32_t calls = kind->calls[k] < PASS_CALLS ? kind->calls[k] : PASS_CALLS;
+		int status = watch_bodies_round(&c->bodies, c->fours[i].body + bodies[k], calls,
+						&kind->ps[k][c->passes % PASSES]);
+
+		if (status < 0)
+			return status;
+	}
+	return 0;
+}
+
+bool watch_calibration_pass(struct watch_calibration *c)
+{
+	int status = 0;
+
+	for (uint32_t i = 0; i < c->count && status == 0; i++)
+		status = pass_kind(c, i);
+	c->passes += status == 0;
+	return status == 0 || status == -ETIMEDOUT;
+}
+
+/* What counts is split into hook and counting as it was when each was measured alone. */
+static struct pace_costs costs_by(const struct kind *kind, uint64_t counted_ps, uint64_t timed_ps)
+{
+	uint64_t first_ps = kind->first.hook_ps + kind->first.untimed_ps;
+	uint64_t taken_ps = more(kind->plain_ps, counted_ps);
+	struct pace_costs costs = { .extra_ps = more(counted_ps, timed_ps) };
+
+	if (first_ps == 0)
+		return costs;
+	costs.hook_ps = (uint64_t)((unsigned __int128)taken_ps * kind->first.hook_ps / first_ps);
+	costs.untimed_ps = taken_ps - costs.hook_ps;
+	return costs;
+}
+
+bool watch_calibration_tell(struct watch_calibration *c, struct watch_costs out[PLACE_FIRSTS])
+{
+	uint32_t count = c->passes < PASSES ? c->passes : PASSES;
+
+	if (c->passes < PASSES_FEW)
+		return false;
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct kind *kind = &c->kinds[i];
+		uint64_t counted_ps = watch_bodies_middle(kind->ps[0], count);
+		uint64_t timed_ps = watch_bodies_middle(kind->ps[1], count);
+
+		out[c->fours[i].first].measured = costs_by(kind, counted_ps, timed_ps);
+	}
+	c->passes = 0;
+	return true;
+}
+
+/* ---- once ---- */
+
+static int calibrate(const bool wanted[PLACE_FIRSTS], bool by_exits, const char *switched_off,
+		     struct watch_costs out[PLACE_FIRSTS])
+{
+	struct watch_calibration *c;
+	int status = watch_calibration_open(wanted, by_exits, switched_off, out, &c);
+
+	if (status == 0)
+		out[0].cpu_ns = watch_calibration_close(c);
 	return status;
 }
 

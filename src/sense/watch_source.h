@@ -77,8 +77,11 @@ struct watch_source_ops {
 	/* Fills kind, name, symbol, module, pattern, mode, first, offset and why_not of a point. Strings live until close. */
 	void (*describe)(struct watch_source *s, uint32_t point, struct watched_row *out);
 	/* Measures what a call of this point's mode costs, in a child of ours; a mode is measured once and then again with
-	 * `again`. A failing body gives 0: unmeasured. */
+	 * `again`: what measure() has gathered meanwhile, where its child lives. A failing body gives 0: unmeasured. */
 	int (*costs)(struct watch_source *s, uint32_t point, bool again, struct watch_costs *out);
+	/* Measures a little more, for costs(), in children of ours that live as long as the source. Returns the CPU time that
+	 * those which live have taken so far; 0: there is none. May be NULL. */
+	uint64_t (*measure)(struct watch_source *s);
 	/* Attaches everything; the first window begins. A point that cannot be attached gets a why_not. */
 	int (*start)(struct watch_source *s, struct err *err);
 	/* In force at once. */
@@ -88,8 +91,9 @@ struct watch_source_ops {
 	/* A look that costs next to nothing: calls and timed so far in this window. Also the sign of life in process. */
 	void (*peek)(struct watch_source *s, uint32_t point, uint64_t *out_calls,
 		     uint64_t *out_timed);
-	/* Ends the window and begins the next. */
-	int (*turn)(struct watch_source *s);
+	/* Ends the window and begins the next. With `is_last` nothing comes after it: calls that are open then count in it, as
+	 * calls_seen.still_open. */
+	int (*turn)(struct watch_source *s, bool is_last);
 	/* What a point did in the ended window of `span_ns`; covered_ns is the caller's for slices, else span_ns. Adds to
 	 * `histogram`, which is the caller's. -ENOMEM. */
 	int (*seen)(struct watch_source *s, uint32_t point, uint64_t span_ns,

@@ -53,8 +53,8 @@ static int check_watched(const struct recording *r, struct err *err)
 		if (!add(&charged_ps, w->charged_ps))
 			return bad(err, "watched, column charged_ps", w->id,
 				   "the sum up to it is out of range");
-		if (!add(&losses, w->abandoned) || !add(&losses, w->backwards) ||
-		    !add(&losses, w->clamped))
+		if (!add(&losses, w->abandoned) || !add(&losses, w->still_open) ||
+		    !add(&losses, w->backwards) || !add(&losses, w->clamped))
 			return bad(err, "watched, column abandoned", w->id,
 				   "the sums up to it are out of range");
 	}

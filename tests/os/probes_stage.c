@@ -204,7 +204,7 @@ static void pool(struct stage *s, uint32_t point)
 
 void stage_turn(struct stage *s)
 {
-	assert_int_equal(ops->turn(s->source), 0);
+	assert_int_equal(ops->turn(s->source, false), 0);
 	for (uint32_t i = 0; i < ops->points(s->source); i++)
 		pool(s, i);
 }

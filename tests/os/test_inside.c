@@ -52,7 +52,7 @@ static int end(void **state)
 
 static struct calls_seen turn_and_see(const char *name)
 {
-	assert_int_equal(inside->turn(source), 0);
+	assert_int_equal(inside->turn(source, false), 0);
 	return stage_seen(source, stage_point(source, name), SPAN_NS);
 }
 
@@ -95,7 +95,7 @@ static void a_window_holds_every_call_and_a_sample_of_times(void **state)
 
 	(void)state;
 	tell("w a 10000 1000 7000 0");
-	inside->turn(source);
+	inside->turn(source, false);
 	assert_int_equal(inside->seen(source, 0, SPAN_NS, &seen, &histogram, &losses), 0);
 	assert_int_equal(seen.calls, 10000);
 	assert_int_equal(seen.firsts, 1);
@@ -118,7 +118,7 @@ static void an_order_is_in_force_at_once_both_ways(void **state)
 
 	(void)state;
 	tell("w a 8 0 0 0");
-	inside->turn(source);
+	inside->turn(source, false);
 	tell("w a 8 0 0 0"); /* the window has begun by the old one */
 	inside->order(source, 0, &rare);
 	tell("w a 100000 0 0 0");
@@ -152,7 +152,7 @@ static void a_look_says_what_was_counted_so_far(void **state)
 	inside->peek(source, 0, &calls, &timed);
 	assert_int_equal(calls, 500);
 	assert_in_range(timed, 20, 140);
-	inside->turn(source);
+	inside->turn(source, false);
 	inside->peek(source, 0, &calls, &timed);
 	assert_int_equal(calls + timed, 0);
 	inside->peek(source, MAPPING_NAMES, &calls, &timed);
@@ -302,7 +302,7 @@ static void calls_that_never_end_are_counted_and_not_timed(void **state)
 	(void)state;
 	tell("l a 3");
 	tell("w b 1 0 0 0");
-	inside->turn(source);
+	inside->turn(source, false);
 	assert_int_equal(
 		inside->seen(source, stage_point(source, "a"), SPAN_NS, &seen, &histogram, &losses),
 		0);

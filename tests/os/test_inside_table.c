@@ -74,7 +74,7 @@ static double turn(void)
 {
 	uint64_t before_ps[NAMES] = { 0 };
 
-	assert_int_equal(inside->turn(source), 0);
+	assert_int_equal(inside->turn(source, false), 0);
 	add_points();
 	for (uint32_t id = 0; id < added; id++) {
 		struct histogram histogram = HISTOGRAM_EMPTY;
@@ -155,7 +155,7 @@ static void begin(uint32_t names, uint64_t price_ppm, struct pace_costs each)
 	add_points();
 	give_orders();
 	/* These calls are of no window that is tested. */
-	assert_int_equal(inside->turn(source), 0);
+	assert_int_equal(inside->turn(source, false), 0);
 }
 
 static int end(void **state)

@@ -116,6 +116,53 @@ static void a_body_that_fails_leaves_all_unmeasured(void **state)
 	watch_bodies_close(&bodies);
 }
 
+/* A moment when nothing else ran on the core does not tell for all, nor does a round that was interrupted. */
+static void most_rounds_tell_and_neither_the_fastest_nor_the_slowest(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t count;
+		uint64_t ps[12], middle_ps;
+	} cases[] = {
+		{ "none", 0, { 0 }, 0 },
+		{ "one", 1, { 7 }, 7 },
+		{ "three: all", 3, { 9, 1, 2 }, 4 },
+		{ "four: not the outermost", 4, { 900, 4, 6, 1 }, 5 },
+		{ "half of them in a slow time: the mean", 8, { 5, 7, 5, 7, 5, 7, 5, 7 }, 6 },
+		{ "twelve: a tenth at each end", 12, { 9, 9, 9, 9, 9, 0, 3, 3, 3, 3, 3, 99 }, 6 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t ps[12];
+
+		print_message("%s\n", cases[i].name);
+		memcpy(ps, cases[i].ps, sizeof(ps));
+		assert_int_equal(watch_bodies_middle(ps, cases[i].count), cases[i].middle_ps);
+	}
+}
+
+/* Its limit of CPU time is one round's, not all rounds'. */
+static void a_program_that_runs_on_is_not_ended_by_what_it_took_before(void **state)
+{
+	struct watch_bodies bodies;
+	uint64_t ps = 0;
+
+	(void)state;
+	assert_int_equal(watch_bodies_open(&bodies), 0);
+	assert_int_equal(watch_bodies_round(&bodies, WATCH_BODY_PLAIN, 0, &ps), -EINVAL);
+	for (int i = 0; i < 200 && bodies.cpu_ns < 600 * NS_PER_MS; i++) {
+		int status = watch_bodies_round(&bodies, WATCH_BODY_PLAIN, 2000000, &ps);
+
+		assert_true(status == 0 || status == -ETIMEDOUT);
+	}
+	assert_true(bodies.cpu_ns >= 600 * NS_PER_MS);
+	assert_true(ps > 0);
+	kill(bodies.pid, SIGKILL);
+	assert_int_equal(watch_bodies_round(&bodies, WATCH_BODY_PLAIN, 1, &ps), -EPIPE);
+	watch_bodies_close(&bodies);
+}
+
 static void a_body_that_hangs_is_ended_within_half_a_second_of_cpu(void **state)
 {
 	struct watch_body_price prices[] = { { WATCH_BODY_PLAIN, 7 }, { WATCH_BODY_HANGS, 7 } };
@@ -243,6 +290,8 @@ int main(void)
 		cmocka_unit_test(a_task_among_more_names_is_charged_more),
 		cmocka_unit_test(the_clock_that_is_in_use_is_the_one_that_is_measured),
 		cmocka_unit_test(a_body_that_fails_leaves_all_unmeasured),
+		cmocka_unit_test(most_rounds_tell_and_neither_the_fastest_nor_the_slowest),
+		cmocka_unit_test(a_program_that_runs_on_is_not_ended_by_what_it_took_before),
 		cmocka_unit_test(a_body_that_hangs_is_ended_within_half_a_second_of_cpu),
 		cmocka_unit_test(measuring_takes_less_than_half_a_second_and_says_how_much),
 		cmocka_unit_test(where_nothing_can_be_run_the_assumed_costs_are_named),

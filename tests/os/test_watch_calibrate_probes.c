@@ -150,6 +150,94 @@ static void a_call_with_its_hook_is_never_cheaper_than_the_call(void **state)
 	assert_in_range(costs[0].cpu_ns, NS_PER_MS, 500 * NS_PER_MS);
 }
 
+/* A recording's child has slept between two rounds, and runs on for hours. */
+static void costs_that_are_measured_on_agree_with_an_independent_timing(void **state)
+{
+	const bool all[PLACE_FIRSTS] = { true, true, true };
+	struct pair untimed[PLACE_FIRSTS] = { { 0, 0 } }, timed[PLACE_FIRSTS] = { { 0, 0 } };
+	struct watch_costs costs[PLACE_FIRSTS], again[PLACE_FIRSTS];
+	struct watch_calibration *c;
+	uint64_t before_ns;
+
+	(void)state;
+	calibrate_probes(NULL, costs);
+	for (int i = 0; i < 2; i++) {
+		struct probed p = { .bodies = WATCH_BODIES_EMPTY };
+
+		assert_int_equal(watch_calibration_open(all, false, NULL, costs, &c), 0);
+		memcpy(again, costs, sizeof(again));
+		before_ns = watch_calibration_cpu_ns(c);
+		assert_true(watch_calibration_pass(c));
+		assert_false(watch_calibration_tell(c, again)); /* too few */
+		for (int pass = 0; pass < 40; pass++) {
+			usleep(2000);
+			assert_true(watch_calibration_pass(c));
+		}
+		assert_true(watch_calibration_tell(c, again));
+		assert_false(watch_calibration_tell(c, again)); /* they are told once */
+		assert_true(watch_calibration_cpu_ns(c) > before_ns + 41 * 100 * NS_PER_US);
+		assert_true(watch_calibration_close(c) > before_ns);
+		open_probed(&p, NULL);
+		for (uint32_t first = 0; first < PLACE_FIRSTS; first++) {
+			double plain = time_body(&p.bodies, body_of(first, WATCH_PROBED_PLAIN));
+
+			lower(&untimed[first], charge_of(&again[first], 65536),
+			      time_body(&p.bodies, body_of(first, WATCH_PROBED_UNTIMED)) - plain);
+			lower(&timed[first], charge_of(&again[first], 1),
+			      time_body(&p.bodies, body_of(first, WATCH_PROBED_TIMED)) - plain);
+			assert_true(again[first].measured.hook_ps >
+				    again[first].measured.untimed_ps);
+		}
+		close_probed(&p);
+	}
+	for (uint32_t first = 0; first < PLACE_FIRSTS; first++) {
+		assert_agrees("counted", untimed[first]);
+		assert_agrees("timed", timed[first]);
+	}
+}
+
+static void a_source_measures_on_and_tells_what_came_since(void **state)
+{
+	struct watch_bodies bodies;
+	struct watch_body_told told;
+	struct place place = { .name = STR_LITERAL("body"), .first = PLACE_PUSH };
+	struct places places = { .rows = &place, .count = 1 };
+	struct watch_source_settings settings = { .places = &places };
+	struct watch_costs costs, kept, first[PLACE_FIRSTS];
+	struct watch_source *source;
+	uint64_t cpu_ns;
+	struct err err = ERR_EMPTY;
+
+	(void)state;
+	calibrate_probes(NULL, first);
+	assert_int_equal(watch_bodies_open(&bodies), 0);
+	assert_int_equal(watch_bodies_call(&bodies, body_of(PLACE_PUSH, 0), 0, &told), 0);
+	place.path = bodies.path;
+	place.offset = place.start = told.offset;
+	settings.pid = bodies.pid;
+	assert_int_equal(watch_source_probes.open(&settings, &source, &err), 0);
+	assert_int_equal(watch_source_probes.measure(source), 0); /* nothing was asked yet */
+	assert_int_equal(watch_source_probes.costs(source, 0, false, &costs), 0);
+	assert_true(costs.cpu_ns > 0 && costs.measured.hook_ps > 0);
+	assert_int_equal(watch_source_probes.costs(source, 0, true, &kept), 0);
+	assert_int_equal(kept.measured.hook_ps, costs.measured.hook_ps);
+	assert_int_equal(kept.cpu_ns, 0); /* nothing was measured since, and no child started */
+	cpu_ns = costs.cpu_ns;
+	for (int i = 0; i < 8; i++) {
+		uint64_t more_ns = watch_source_probes.measure(source);
+
+		assert_true(more_ns > cpu_ns);
+		cpu_ns = more_ns;
+	}
+	assert_int_equal(watch_source_probes.costs(source, 0, true, &kept), 0);
+	assert_int_equal(kept.cpu_ns, cpu_ns - costs.cpu_ns);
+	assert_int_equal(kept.floor_ps, costs.floor_ps);
+	assert_true(kept.measured.hook_ps > 0 && kept.measured.extra_ps > 0);
+	assert_int_equal(kept.assumed.hook_ps, costs.assumed.hook_ps);
+	watch_source_probes.close(source);
+	watch_bodies_close(&bodies);
+}
+
 static void probes_that_are_switched_off_are_unmeasured(void **state)
 {
 	const bool all[PLACE_FIRSTS] = { true, true, true };
@@ -179,6 +267,8 @@ int main(void)
 			probes_are_charged_what_they_cost_beside_a_busy_neighbour, begin_neighbour,
 			end_neighbour),
 		cmocka_unit_test(a_call_with_its_hook_is_never_cheaper_than_the_call),
+		cmocka_unit_test(costs_that_are_measured_on_agree_with_an_independent_timing),
+		cmocka_unit_test(a_source_measures_on_and_tells_what_came_since),
 		cmocka_unit_test(probes_that_are_switched_off_are_unmeasured),
 	};
 

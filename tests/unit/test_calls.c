@@ -129,6 +129,30 @@ static void calls_never_timed_are_counted_and_are_in_no_other_number(void **stat
 	calls_close(&calls);
 }
 
+static void calls_that_are_open_at_the_end_are_in_no_other_number(void **state)
+{
+	struct calls_seen last = window_of(9, 100, 1, 200, 8), none = window_of(2, 0, 0, 0, 8);
+	struct calls calls;
+
+	(void)state;
+	last.calls += 2;
+	last.still_open = 2;
+	none.still_open = 2;
+	open_rows(&calls, 10);
+	add(&calls, 0, &last);
+
+	struct calls_estimate e = pool(&calls, 0);
+
+	assert_true(e.has_total && e.calls == 9 && e.never_timed == 2);
+	assert_true(e.total_ns == 100 + 8 * 200);
+	add(&calls, 1, &none);
+	e = pool(&calls, 0);
+	assert_true(e.calls == 9 && e.never_timed == 4);
+	last.still_open = 11; /* more than there were besides */
+	assert_int_equal(calls_add(&calls, 2, &last, &(struct histogram){ 0 }), -EINVAL);
+	calls_close(&calls);
+}
+
 static void a_window_in_which_it_did_not_run_has_no_row(void **state)
 {
 	struct calls_seen none = window_of(0, 0, 0, 0, 8), one = window_of(1, 7, 0, 0, 8);
@@ -427,6 +451,7 @@ int main(void)
 		cmocka_unit_test(
 			a_range_in_which_only_firsts_were_timed_has_a_total_only_without_others),
 		cmocka_unit_test(calls_never_timed_are_counted_and_are_in_no_other_number),
+		cmocka_unit_test(calls_that_are_open_at_the_end_are_in_no_other_number),
 		cmocka_unit_test(a_window_in_which_it_did_not_run_has_no_row),
 		cmocka_unit_test(the_error_is_that_of_the_others_by_hand),
 		cmocka_unit_test(where_every_call_was_timed_there_is_no_error),

@@ -73,11 +73,16 @@ static void time_call(struct watch_counter *c, uint64_t ns, uint64_t nested_ns)
 	c->squares_low += 8 * ns * ns;
 }
 
-static void turn(uint32_t point)
+static void turn_to(uint32_t point, bool is_last)
 {
 	histogram_free(&w.histogram);
-	assert_int_equal(probes_read_window(&w.source), 0);
+	assert_int_equal(probes_read_window(&w.source, is_last), 0);
 	assert_int_equal(probes_seen(&w.source, point, SPAN, &w.seen, &w.histogram, &w.losses), 0);
+}
+
+static void turn(uint32_t point)
+{
+	turn_to(point, false);
 }
 
 static void a_window_is_what_came_since_the_last_on_all_cpus(void **state)
@@ -140,6 +145,30 @@ static void a_timed_call_that_never_ends_counts_when_that_is_known(void **state)
 	assert_int_equal(w.losses.abandoned, 2);
 	assert_int_equal(w.losses.backwards, 1);
 	assert_int_equal(probes_read_open(&w.source, 0), 0);
+}
+
+static void a_call_that_is_open_at_the_end_counts_once_and_is_not_timed(void **state)
+{
+	(void)state;
+	counter(0, 0)->calls = 10;
+	counter(0, 0)->started = 4;
+	counter(1, 0)->firsts = 1; /* ended on another CPU */
+	counter(0, 0)->abandoned = 1;
+	w.points[0].given_up = 1; /* open at a detach: counted then */
+	turn(0);
+	assert_int_equal(w.seen.calls, 9);
+	assert_int_equal(w.seen.still_open, 0);
+	counter(0, 0)->calls++;
+	counter(0, 0)->started++;
+	turn_to(0, true);
+	assert_int_equal(w.seen.calls, 2);
+	assert_int_equal(w.seen.still_open, 2);
+	assert_int_equal(w.losses.abandoned, 0);
+	/* Seen to end, not yet to begin: nothing is open. */
+	start(NULL);
+	counter(0, 0)->firsts = 1;
+	turn_to(0, true);
+	assert_int_equal(w.seen.still_open, 0);
 }
 
 static void a_reading_with_a_change_under_way_comes_with_the_next_window(void **state)
@@ -244,6 +273,7 @@ int main(void)
 		TEST(a_window_is_what_came_since_the_last_on_all_cpus),
 		TEST(a_timed_call_counts_in_the_window_in_which_it_ends),
 		TEST(a_timed_call_that_never_ends_counts_when_that_is_known),
+		TEST(a_call_that_is_open_at_the_end_counts_once_and_is_not_timed),
 		TEST(a_reading_with_a_change_under_way_comes_with_the_next_window),
 		TEST(a_step_of_a_histogram_waits_for_the_counters_of_its_call),
 		TEST(a_call_that_is_just_being_timed_is_not_taken_for_an_untimed_one),

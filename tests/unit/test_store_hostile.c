@@ -165,7 +165,7 @@ static void a_newer_schema_says_which_tare_it_needs(void **state)
 #define WATCHED_REST                                                                           \
 	"kind, name, symbol, module, pattern, mode, first, why_not, offset, untimed_ps, "      \
 	"extra_ps, hook_ps, floor_ps, assumed_untimed_ps, assumed_extra_ps, assumed_hook_ps, " \
-	"0, interval, interval_changes, is_sliced, 0, 0, 0"
+	"0, interval, interval_changes, is_sliced, 0, 0, 0, 0"
 static const struct {
 	const char *name, *sql, *words;
 } changed[] = {

@@ -358,6 +358,30 @@ static void a_rate_is_corrected_for_the_time_of_its_probe(void **state)
 	}
 }
 
+/* The row has the lowest costs of all that were measured while it ran; what its calls cost on average is its charge. */
+static void a_rate_is_corrected_by_what_was_charged(void **state)
+{
+	SCOPED(build_watch_free) struct build_watch b;
+	SCOPED(watch_analysis_free) struct watch_analysis a = WATCH_ANALYSIS_EMPTY;
+	const struct build_calls did = { .calls = 250000, .ns = 3000, .interval = 4096 };
+	struct watched_row *row;
+
+	(void)state;
+	build_watch_begin(&b);
+	row = build_watched(&b, "f");
+	row->untimed_ps = 200000;
+	row->hook_ps = 3800000;
+	build_same(&b, 0, 0, 360, &did);
+	row->charged_ps += row->charged_ps / 2; /* 6 us a call, and 4 by its costs */
+	open_all(&b, &a);
+assert_true(is_near(a.rows[0].slowed, 0.15, 0.01));
+	assert_true(is_near(a.rows[0].a_second, 29412, 0.01));
+	row->charged_ps /= 3; /* not less than by the lowest */
+	watch_analysis_free(&a);
+	open_all(&b, &a);
+	assert_true(is_near(a.rows[0].slowed, 0.1, 0.01));
+}
+
 static void a_rate_that_its_probe_holds_back_is_said_as_at_least(void **state)
 {
 	SCOPED(build_watch_free) struct build_watch b;
@@ -592,6 +616,7 @@ int main(void)
 		cmocka_unit_test(slices_estimate_calls_with_their_covered_share),
 		cmocka_unit_test(a_function_that_was_never_covered_is_not_known),
 		cmocka_unit_test(a_rate_is_corrected_for_the_time_of_its_probe),
+		cmocka_unit_test(a_rate_is_corrected_by_what_was_charged),
 		cmocka_unit_test(a_rate_that_its_probe_holds_back_is_said_as_at_least),
 		cmocka_unit_test(a_rate_counts_calls_that_were_never_timed),
 		cmocka_unit_test(probes_inside_calls_may_leave_the_order_unknown),

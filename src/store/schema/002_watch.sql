@@ -59,6 +59,7 @@ CREATE TABLE watched (
 	interval_changes INTEGER NOT NULL,
 	is_sliced INTEGER NOT NULL,
 	abandoned INTEGER NOT NULL,
+	still_open INTEGER NOT NULL,
 	backwards INTEGER NOT NULL,
 	clamped INTEGER NOT NULL
 ) STRICT;
