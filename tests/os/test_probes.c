@@ -379,6 +379,8 @@ static void costs_are_measured_once_for_all_kinds_and_again_only_when_asked(void
 	stage_start(&s, (const char *const[]){ "count", "1", "1", NULL });
 	stage_open(&s, &(struct stage_wants){ .names = works, .interval = 8 });
 	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 8 * round; i++)
+			assert_true(ops->measure(s.source) > 0);
 		for (uint32_t i = 0; i < 3; i++) {
 			assert_int_equal(ops->costs(s.source, i, round > 0, &costs), 0);
 			assert_int_equal(costs.cpu_ns > 0, i == 0);
