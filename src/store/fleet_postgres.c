@@ -17,6 +17,7 @@ static void store_free(struct pg_store **p)
 	free((*p)->url);
 	free((*p)->parts);
 	free((*p)->before);
+	free((*p)->trimmed);
 	free((*p)->has_doubles);
 	free(*p);
 	*p = NULL;
@@ -47,7 +48,8 @@ static int pg_open(const char *url, enum fleet_access access, void **out_db, str
 	p->url = strdup(url);
 	p->has_doubles = calloc(fleet_table_count, sizeof(bool));
 	p->before = calloc(fleet_table_count, sizeof(*p->before));
-	if (p->url == NULL || p->has_doubles == NULL || p->before == NULL)
+	p->trimmed = calloc(fleet_table_count, sizeof(*p->trimmed));
+	if (p->url == NULL || p->has_doubles == NULL || p->before == NULL || p->trimmed == NULL)
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = connect_and_check(p, err);
 	if (rc != 0)

@@ -38,9 +38,11 @@ struct pg_store {
 	enum fleet_access access;
 	struct pg_part *parts; /* owned; what was there when we looked */
 	size_t part_count, part_room;
-	int64_t *before;   /* owned, by fleet_tables: rows of an earlier time are gone */
-	bool *has_doubles; /* owned, by fleet_tables: a key was there before, so no bare COPY */
-	uint32_t scans;	   /* cursors that are open: a row's function may scan again */
+	int64_t *before;      /* owned, by fleet_tables: rows of an earlier time are gone */
+	bool *has_doubles;    /* owned, by fleet_tables: a key was there before, so no bare COPY */
+	int64_t *trimmed;     /* owned, by fleet_tables: rows before it were deleted one by one */
+	int64_t sweep_server; /* where the daily sweep goes on */
+	uint32_t scans;	      /* cursors that are open: a row's function may scan again */
 };
 
 /* Begins a call that may take `ms`: connects and checks the schema when there is no connection. -EHOSTUNREACH for whatever

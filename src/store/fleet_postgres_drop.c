@@ -155,6 +155,88 @@ static int drop(struct tidy *t, const struct pg_part *part, struct err *err)
 	return rc == 0 ? pg_command(&t->p->wire, text_chars(&sql), err) : rc;
 }
 
+/* Rows before the horizon in a partition that lasts longer than a day and is not over: server by server. */
+static int trim(struct tidy *t, size_t i, struct err *err)
+{
+	SCOPED(text_free) struct text sql = TEXT_EMPTY, each = TEXT_EMPTY;
+	SCOPED(pg_result_free) PGresult *servers = NULL;
+	int64_t before = t->p->before[i],
+		from = pg_part_start(before, pg_part_ns(&fleet_tables[i]));
+	const char *name = fleet_tables[i].table->name;
+	struct pg_args args = { .count = 0 };
+	int rc;
+
+	text_printf(&sql,
+		    "SELECT DISTINCT server FROM tare.\"%s\" WHERE at_wall_ns >= $1 AND at_wall_ns "
+		    "< $2 ORDER BY 1",
+		    name);
+	text_printf(
+		&each,
+		"DELETE FROM tare.\"%s\" WHERE server = $3 AND at_wall_ns >= $1 AND at_wall_ns < "
+		"$2",
+		name);
+	if (sql.has_failed || each.has_failed)
+		return err_set(err, -ENOMEM, "out of memory");
+	pg_arg_i64(&args, from);
+	pg_arg_i64(&args, before);
+	pg_deadline(&t->p->wire, PG_ROWS_MS);
+	rc = pg_query(&t->p->wire, text_chars(&sql), &args, &servers, err);
+	for (int n = 0; rc == 0 && n < PQntuples(servers); n++) {
+		SCOPED(pg_result_free) PGresult *gone = NULL;
+
+		if (pg_tidy_is_over(t)) {
+			t->out.is_more = true;
+			return 0;
+		}
+		args.count = 2;
+		pg_arg_i64(&args, pg_value_i64(servers, n, 0));
+		pg_deadline(&t->p->wire, PG_ROWS_MS);
+		rc = pg_query(&t->p->wire, text_chars(&each), &args, &gone, err);
+		if (rc == 0)
+			t->out.dropped_rows += strtoull(PQcmdTuples(gone), NULL, 10);
+	}
+	if (rc == 0)
+		t->p->trimmed[i] = before;
+	return rc;
+}
+
+static int trim_all(struct tidy *t, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < fleet_table_count && !t->out.is_more; i++)
+		if (pg_part_ns(&fleet_tables[i]) > FLEET_DAY_NS &&
+		    t->p->trimmed[i] < t->p->before[i])
+			rc = trim(t, i, err);
+	return rc;
+}
+
+static bool is_to_go(const struct tidy *t, const struct pg_part *part)
+{
+	return pg_part_end(part) <= t->p->before[part->table] || !part->is_attached ||
+	       part->is_pending;
+}
+
+static int drop_all(struct tidy *t, struct err *err)
+{
+	bool has_any = false;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < t->p->part_count; i++) {
+		struct pg_part part = t->p->parts[i];
+
+		if (!is_to_go(t, &part))
+			continue;
+		if (pg_tidy_is_over(t)) {
+			t->out.is_more = true;
+			break;
+		}
+		has_any = true;
+		rc = drop(t, &part, err);
+	}
+	return rc == 0 && has_any ? pg_parts_look(t->p, err) : rc;
+}
+
 int pg_tidy_parts(struct tidy *t, struct err *err)
 {
 	bool is_due = false;
@@ -164,17 +246,7 @@ int pg_tidy_parts(struct tidy *t, struct err *err)
 		is_due |= horizon_of(t, i) > t->p->before[i];
 	if (is_due)
 		rc = move_horizons(t, err);
-	for (size_t i = 0; rc == 0 && i < t->p->part_count; i++) {
-		struct pg_part part = t->p->parts[i];
-
-		if (pg_part_end(&part) > t->p->before[part.table] && part.is_attached &&
-		    !part.is_pending)
-			continue;
-		if (pg_tidy_is_over(t)) {
-			t->out.is_more = true;
-			return 0;
-		}
-		rc = drop(t, &part, err);
-	}
-	return rc == 0 ? pg_parts_look(t->p, err) : rc;
+	if (rc == 0)
+		rc = drop_all(t, err);
+	return rc == 0 ? trim_all(t, err) : rc;
 }

@@ -65,6 +65,13 @@ static const char own_tables[] =
 	"80);\n"
 	/* Rows before it have been dropped: what comes late is added to the sums, not summed anew. */
 	"CREATE TABLE tare.dropped (name text PRIMARY KEY, before_wall_ns bigint NOT NULL);\n"
+	/* The store itself: its last sweep, and strings that were cut on their way. */
+	"CREATE TABLE tare.about (id bigint PRIMARY KEY, swept_wall_ns bigint NOT NULL, cut_strs "
+	"bigint NOT NULL);\n"
+	"INSERT INTO tare.about VALUES (1, 0, 0);\n"
+	/* Runs of an hour, for their sum; what was not seen for the longest time goes first. */
+	"CREATE INDEX run_time ON tare.run (server, at_wall_ns);\n"
+	"CREATE INDEX payload_age ON tare.payload (seen_wall_ns);\n"
 	/* Their content is compressed already. */
 	"ALTER TABLE tare.payload ALTER COLUMN content SET STORAGE EXTERNAL;\n";
 

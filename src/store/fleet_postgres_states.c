@@ -208,9 +208,27 @@ static int add_marks(struct put *u, struct err *err)
 				&(struct pg_rows){ u->marks.bytes, count, false }, err);
 }
 
+/* Strings that were cut on their way are counted. */
+static int add_cut(struct put *u, struct err *err)
+{
+	struct pg_args args = { .count = 0 };
+	uint64_t cut = 0;
+
+	for (size_t i = 0; i < u->count; i++)
+		cut += u->was_there[i] ? 0 : u->batches[i]->cut_strs;
+	if (cut == 0)
+		return 0;
+	pg_arg_i64(&args, (int64_t)(cut & INT64_MAX));
+	return pg_pipe_add(&u->p->wire, "UPDATE tare.about SET cut_strs = cut_strs + $1", &args,
+			   err);
+}
+
 static int add_all(struct put *u, struct err *err)
 {
-	int rc = 0;
+	int rc = add_cut(u, err);
+
+	if (rc != 0)
+		return rc;
 
 	for (size_t i = 0; i < u->count; i++)
 		for (size_t n = 0; !u->was_there[i] && n < u->batches[i]->block_count; n++) {

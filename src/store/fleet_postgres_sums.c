@@ -33,9 +33,11 @@ static void put_summed(struct text *sql, const struct pg_sum *s, size_t column)
 		text_printf(sql, "r.at_wall_ns - r.at_wall_ns %% %" PRId64, s->span_ns);
 		return;
 	case SUM_ADD:
-		text_put(sql, "least(sum(");
+		text_put(sql, "(CASE WHEN sum(");
 		put_of(sql, s->from, rule.of);
-		text_printf(sql, "), %s)::bigint", most(f));
+		text_printf(sql, ") > %s THEN %s ELSE sum(", most(f), most(f));
+		put_of(sql, s->from, rule.of);
+		text_put(sql, ") END)::bigint"); /* least() would take NULL for no limit */
 		return;
 	case SUM_MOST:
 		text_put(sql, "max(");
@@ -57,9 +59,10 @@ static void put_met(struct text *sql, const struct pg_sum *s, size_t column)
 	switch (s->is_added ? fleet_sum_rule(s->to, column).how : SUM_ZERO) {
 	case SUM_ADD:
 		text_printf(sql,
-			    "least(coalesce(o.\"%s\"::numeric + EXCLUDED.\"%s\", o.\"%s\", "
-			    "EXCLUDED.\"%s\"), %s)::bigint",
-			    name, name, name, name, most(f));
+			    "coalesce(least(o.\"%s\"::numeric + EXCLUDED.\"%s\", CASE WHEN "
+			    "o.\"%s\" + EXCLUDED.\"%s\"::numeric IS NOT NULL THEN %s END), "
+			    "o.\"%s\", EXCLUDED.\"%s\")::bigint",
+			    name, name, name, name, most(f), name, name);
 		return;
 	case SUM_MOST:
 		text_printf(sql, "greatest(o.\"%s\", EXCLUDED.\"%s\")", name, name);

@@ -12,8 +12,10 @@
 #define LATEST_NS     (120 * (int64_t)NS_PER_S) /* visits still come in after an hour's end */
 #define SUMS_MOST     16			/* tables that are summed by one span */
 
-bool pg_tidy_is_over(const struct tidy *t)
+bool pg_tidy_is_over(struct tidy *t)
 {
+	if (t->units++ == 0)
+		return false; /* something is done at each call, however small its budget */
 	return mono_elapsed_ns(t->began, pg_now()) >= t->budget_ns;
 }
 
@@ -242,13 +244,8 @@ static int steps(struct tidy *t, struct err *err)
 		rc = sum_spans(t, FLEET_HOUR_NS, err);
 	if (rc == 0)
 		rc = sum_spans(t, FLEET_DAY_NS, err);
-	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(all); i++) {
-		if (pg_tidy_is_over(t)) {
-			t->out.is_more = true;
-			break;
-		}
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(all) && !t->out.is_more; i++)
 		rc = all[i](t, err);
-	}
 	return rc;
 }
 

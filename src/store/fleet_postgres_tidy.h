@@ -10,11 +10,12 @@ struct tidy {
 	struct fleet_limits limits;
 	struct mono began;
 	uint64_t budget_ns;
+	uint64_t units; /* of work that were begun */
 	struct fleet_tidied out;
 };
 
-/* Has it worked long enough? */
-bool pg_tidy_is_over(const struct tidy *t);
+/* Asked before each unit of work: has it worked long enough? */
+bool pg_tidy_is_over(struct tidy *t);
 
 /* Moves the horizons to where rows have stayed long enough, and drops the partitions before them. */
 int pg_tidy_parts(struct tidy *t, struct err *err);
