@@ -9,6 +9,7 @@
 
 #include "cli/app.h"
 #include "cli/report.h"
+#include "cli/report_fleet.h"
 #include "core/scoped.h"
 #include "store/store.h"
 
@@ -23,10 +24,12 @@ static const struct opt report_options[] = {
 	  "watch: only the slow frames, all that were kept" },
 	{ "function", 0, OPT_TEXT, offsetof(struct report_opts, function), "NAME", NULL,
 	  "watch: only this function, window by window" },
+	{ "last", 0, OPT_DURATION, offsetof(struct report_opts, last_ns), "TIME", NULL,
+	  "fleet: only the last TIME before its newest visit (else a day)" },
 	{ "json", 'j', OPT_FLAG, offsetof(struct report_opts, is_json), NULL, NULL,
 	  "one JSON object with everything" },
 	{ "json-schema", 0, OPT_FLAG, offsetof(struct report_opts, is_schema), NULL, NULL,
-	  "its JSON schema, and leave; of a watch: --json-schema watch" },
+	  "its JSON schema, and leave; of others: --json-schema watch, or collect" },
 };
 
 static void close_folder(DIR **folder)
@@ -180,8 +183,11 @@ static int show(struct app *app, const char *path, const struct report_opts *opt
 	SCOPED(text_free) struct text instrument = TEXT_EMPTY;
 	const struct report_kind *kind;
 	const struct store_ops *store;
-	int code = store_find(path, &store, err);
+	int code;
 
+	if (report_is_fleet(path))
+		return report_fleet_show(app, path, opts, err);
+	code = store_find(path, &store, err);
 	if (code == 0)
 		code = store->load(path, &recording, err);
 	if (code != 0)
@@ -201,14 +207,16 @@ static int show_schema(struct app *app, const struct opt_rest *rest, struct err 
 {
 	const char *word = rest->count > 0 ? rest->argv[0] : kinds[0]->instrument;
 	const struct report_kind *kind = kind_of((struct str){ word, (uint32_t)strlen(word) });
+	bool is_fleet = strcmp(word, "collect") == 0;
 
-	if (kind == NULL || rest->count > 1) {
+	if ((kind == NULL && !is_fleet) || rest->count > 1) {
 		err_set(err, -EINVAL,
 			"cannot tell the schema of '%s': it is no instrument with a report",
-			kind == NULL ? word : rest->argv[1]);
-		return err_mend(err, "ask for one: tare report --json-schema [record|watch]");
+			kind == NULL && !is_fleet ? word : rest->argv[1]);
+		return err_mend(err,
+				"ask for one: tare report --json-schema [record|watch|collect]");
 	}
-	kind->schema(app->out);
+	is_fleet ? fleet_schema(app->out) : kind->schema(app->out);
 	return EXIT_OK; /* main tells what could not be written */
 }
 

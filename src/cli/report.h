@@ -20,6 +20,7 @@ struct screen;
 struct report_opts {
 	bool shows_all, only_findings, only_label, only_slow, is_json, is_schema;
 	const char *function; /* only this one's windows; NULL: not asked for */
+	uint64_t last_ns;     /* of a fleet: only so much of it; 0: a day */
 };
 
 /* How the recordings of one instrument are reported. */

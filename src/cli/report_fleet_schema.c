@@ -1,0 +1,171 @@
+/* report_fleet_schema.c - the JSON schema of the report of a fleet, in the order in which report_fleet_json.c writes. */
+#include "cli/report_fleet.h"
+#include "cli/report_json.h"
+#include "core/fleet_findings.h"
+#include "core/scoped.h"
+
+static const struct member root_rows[] = {
+	{ "", "schema_version", "integer", false,
+	  "changes when a member goes or changes its meaning" },
+	{ "", "instrument", "string", false, "\"collect\"" },
+	{ "", "verdict", "string", false, "the answer in one sentence, without a full stop" },
+	{ "", "file", "string", false, "the store that was read" },
+	{ "", "file_bytes", "integer", false, "its size" },
+	{ "", "first_wall_ns", "integer", true, "the first row of the span, ns since 1970" },
+	{ "", "last_wall_ns", "integer", true, "the last row of the span, ns since 1970" },
+	{ "", "exec_ns", "integer", false, "time of all statements" },
+	{ "", "findings", "[finding", false, "what stands out; empty: nothing" },
+	{ "", "servers", "[server", false, "by statement time" },
+	{ "", "statements", "[statement", false, "by time, of those that ran" },
+	{ "", "functions", "[function", false, "by own time" },
+	{ "", "waits", "[wait", false, "by server, the most seen first" },
+	{ "", "cost", "[cost", false, "what collecting took, by server and reading" },
+	{ "", "replaced_bytes", "integer", false,
+	  "bytes in strings above that were no UTF-8: each stands as U+FFFD" },
+};
+
+static const struct member part_rows[] = {
+	{ "server", "server", "string", false, "its name" },
+	{ "server", "version", "string", true, "as it says" },
+	{ "server", "seat", "integer", true, "its place in the fleet" },
+	{ "server", "visits", "integer", false, "visits that ended" },
+	{ "server", "visits_well", "integer", false, "of these, those that went well" },
+	{ "server", "calls", "integer", false, "of all statements" },
+	{ "server", "exec_ns", "integer", false, "time of all statements" },
+	{ "server", "hidden_exec_ns", "integer", false,
+	  "of that, of statements that we may not see" },
+	{ "server", "statements", "integer", false, "that ran" },
+	{ "server", "with_plan", "integer", false, "of these, with a plan" },
+	{ "server", "without_plan", "integer", false, "of these, with a reason why there is none" },
+	{ "server", "plan_changes", "integer", false,
+	  "statements whose plan changed within the span" },
+	{ "server", "looks", "integer", false, "of the sampler" },
+	{ "server", "blockings", "integer", false, "waits for locks that were seen" },
+	{ "server", "server_ns", "integer", false, "its time that collecting took" },
+	{ "server", "own_ns", "integer", false, "CPU time of the collector for it" },
+	{ "server", "bytes", "integer", false, "that came from it" },
+
+	{ "statement", "server", "string", false, "name of the server" },
+	{ "statement", "queryid", "string", false, "the server's name for it: 64 bits" },
+	{ "statement", "dbid", "integer", false, "oid of its database" },
+	{ "statement", "userid", "integer", false, "oid of its role" },
+	{ "statement", "is_toplevel", "boolean", false, "false: run inside a function" },
+	{ "statement", "database", "string", false, "name of its database" },
+	{ "statement", "user", "string", false, "name of its role" },
+	{ "statement", "text", "string", true, "normalised; of the first ones only" },
+	{ "statement", "calls", "integer", true, "executions" },
+	{ "statement", "rows", "integer", true, "rows it gave or changed" },
+	{ "statement", "exec_ns", "integer", true, "time executing" },
+	{ "statement", "plans", "integer", true, "times it was planned" },
+	{ "statement", "plan_ns", "integer", true, "time planning" },
+	{ "statement", "shared_hit", "integer", true, "shared blocks found in memory" },
+	{ "statement", "shared_read", "integer", true, "shared blocks read" },
+	{ "statement", "shared_dirtied", "integer", true, "shared blocks changed" },
+	{ "statement", "shared_written", "integer", true, "shared blocks written" },
+	{ "statement", "local_hit", "integer", true, "blocks of temporary tables found in memory" },
+	{ "statement", "local_read", "integer", true, "blocks of temporary tables read" },
+	{ "statement", "local_dirtied", "integer", true, "blocks of temporary tables changed" },
+	{ "statement", "local_written", "integer", true, "blocks of temporary tables written" },
+	{ "statement", "temp_read", "integer", true, "blocks of temporary files read" },
+	{ "statement", "temp_written", "integer", true, "blocks of temporary files written" },
+	{ "statement", "read_ns", "integer", true, "time reading blocks" },
+	{ "statement", "write_ns", "integer", true, "time writing blocks" },
+	{ "statement", "temp_read_ns", "integer", true, "time reading temporary files" },
+	{ "statement", "temp_write_ns", "integer", true, "time writing temporary files" },
+	{ "statement", "wal_records", "integer", true, "log records" },
+	{ "statement", "wal_fpi", "integer", true, "full pages in the log" },
+	{ "statement", "wal_bytes", "integer", true, "bytes of log" },
+	{ "statement", "jit_ns", "integer", true, "time compiling" },
+	{ "statement", "span_ns", "integer", false, "time its differences cover" },
+	{ "statement", "differences", "integer", false, "rows with a difference" },
+	{ "statement", "without_difference", "integer", false, "rows without one" },
+	{ "statement", "plans_kept", "integer", false, "plans in the store" },
+	{ "statement", "shapes_kept", "integer", false, "of these, of different shape" },
+	{ "statement", "plan_changed_wall_ns", "integer", true,
+	  "when another shape was first seen" },
+	{ "statement", "before", "@side", false, "executions in front of the change" },
+	{ "statement", "after", "@side", false, "executions behind it" },
+	{ "statement", "why_no_plan", "string", false, "empty: it has one" },
+	{ "statement", "kept_plans", "[plan", false,
+	  "the plan last seen, then the one before the change" },
+
+	{ "side", "calls", "integer", false, "executions" },
+	{ "side", "exec_ns", "integer", false, "their time" },
+
+	{ "plan", "digest", "string", false, "SHA-256 of its content" },
+	{ "plan", "shape", "string", false, "the same without costs and numbers" },
+	{ "plan", "total_cost", "number", false, "the planner's estimate" },
+	{ "plan", "plan_rows", "number", false, "the planner's estimate" },
+	{ "plan", "search_path", "string", false, "it was planned with" },
+	{ "plan", "is_generic", "boolean", false, "true: by EXPLAIN (GENERIC_PLAN)" },
+	{ "plan", "first_wall_ns", "integer", false, "first seen" },
+	{ "plan", "seen_wall_ns", "integer", false, "last seen" },
+	{ "plan", "plan_bytes", "integer", false, "as the server sent it" },
+	{ "plan", "content", "string", true, "the server's JSON, constants taken out" },
+
+	{ "function", "server", "string", false, "name of the server" },
+	{ "function", "database", "string", false, "name of its database" },
+	{ "function", "name", "string", false, "schema, name and argument types" },
+	{ "function", "calls", "integer", true, "calls" },
+	{ "function", "total_ns", "integer", true, "time in it and what it calls" },
+	{ "function", "self_ns", "integer", true, "time in itself" },
+	{ "function", "span_ns", "integer", false, "time its differences cover" },
+	{ "function", "without_difference", "integer", false, "rows without one" },
+
+	{ "wait", "server", "string", false, "name of the server" },
+	{ "wait", "wait_type", "string", false, "empty: on the CPU, or ready for it" },
+	{ "wait", "wait_event", "string", false, "empty: none" },
+	{ "wait", "seen", "integer", false, "backends seen so, all looks together" },
+
+	{ "cost", "server", "string", false, "name of the server" },
+	{ "cost", "reading", "string", false, "the reading; \"visit\" is a visit as a whole" },
+	{ "cost", "runs", "integer", false, "that were not skipped" },
+	{ "cost", "captures", "integer", false, "with their expensive half" },
+	{ "cost", "gated", "integer", false, "not their turn" },
+	{ "cost", "missed", "integer", false, "due, tried and not done" },
+	{ "cost", "failures", "integer", false, "that ended in an error" },
+	{ "cost", "permissions", "integer", false, "that were not allowed" },
+	{ "cost", "abandoned", "integer", false, "over their wall budget" },
+	{ "cost", "skipped", "integer", false, "that were not begun" },
+	{ "cost", "server_ns", "integer", false, "time on the server" },
+	{ "cost", "capture_server_ns", "integer", false,
+	  "of that, of runs with their expensive half" },
+	{ "cost", "longest_server_ns", "integer", false, "of the dearest run" },
+	{ "cost", "own_ns", "integer", false, "CPU time of the collector" },
+	{ "cost", "store_ns", "integer", false, "time in the store" },
+	{ "cost", "rows", "integer", false, "that came" },
+	{ "cost", "bytes", "integer", false, "that came" },
+	{ "cost", "plans", "integer", false, "plans that came" },
+	{ "cost", "new_plans", "integer", false, "of these, not known before" },
+	{ "cost", "last_reason", "string", false,
+	  "of the last run that did not go well; empty: none" },
+
+	{ "finding", "id", "=finding_id", false, "never changes its meaning" },
+	{ "finding", "title", "string", false, "what" },
+	{ "finding", "evidence", "string", false, "in numbers" },
+	{ "finding", "look_next", "string", false, "where to look next" },
+};
+
+static const struct members root = { root_rows, ARRAY_LEN(root_rows) };
+static const struct members parts = { part_rows, ARRAY_LEN(part_rows) };
+
+int fleet_schema(FILE *out)
+{
+	static const struct schema_object objects[] = {
+		{ "finding", NULL }, { "server", NULL },   { "statement", NULL }, { "side", NULL },
+		{ "plan", NULL },    { "function", NULL }, { "wait", NULL },	  { "cost", NULL },
+	};
+	static const struct schema_words words[] = { { "finding_id", fleet_findings_id } };
+	static const struct members *const all[] = { &root, &parts };
+	static const struct schema schema = {
+		.title = "tare report --json, of a fleet",
+		.tables = all,
+		.table_count = ARRAY_LEN(all),
+		.objects = objects,
+		.object_count = ARRAY_LEN(objects),
+		.words = words,
+		.word_count = ARRAY_LEN(words),
+	};
+
+	return schema_write(out, &schema);
+}

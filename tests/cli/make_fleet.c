@@ -1,0 +1,396 @@
+/* make_fleet.c - fleet stores by hand, for tests of reports.
+ * Usage: make_fleet KIND URL      KIND: shop (three servers, two hours, a plan that changes, a server that is never reached),
+ * hostile (names that would take over a terminal), empty */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "core/scoped.h"
+#include "core/units.h"
+#include "store/fleet_store.h"
+
+#define START_NS  (INT64_C(1764471600) * (int64_t)NS_PER_S) /* 2025-11-30 03:00:00 UTC */
+#define CYCLE_NS  ((int64_t)(60 * NS_PER_S))
+#define VISITS	  120
+#define CHANGE_AT 81 /* the visit that sees the other plan */
+#define MS	  NS_PER_MS
+
+static const struct fleet_store_ops *store;
+static void *db;
+
+__attribute__((noreturn)) static void die(const char *what, int rc, const struct err *err)
+{
+	fprintf(stderr, "make_fleet: %s: %s (%d)\n", what, err->msg, rc);
+	exit(2);
+}
+
+static void add(struct fleet_batch *b, const struct table *t, const void *row)
+{
+	int rc = fleet_batch_add(b, t, BLOCK_PUT, row);
+
+	if (rc != 0)
+		die("cannot add a row", rc, &ERR_EMPTY);
+}
+
+static struct str str(const char *chars)
+{
+	return (struct str){ chars, (uint32_t)strlen(chars) };
+}
+
+/* A payload whose digest is `id` in its first byte: nobody here looks whether it fits. */
+static struct digest add_payload(struct fleet_batch *b, uint8_t id, uint32_t kind,
+				 const char *content)
+{
+	char packed[4096];
+	size_t len = strlen(content);
+	struct payload_row row = {
+		.server = b->server, .kind = kind, .size_bytes = len, .seen_wall_ns = START_NS
+	};
+
+	row.digest.bytes[0] = id;
+	row.content = (struct blob){ packed, (uint32_t)ZSTD_compress(packed, sizeof(packed),
+								     content, len, 3) };
+	add(b, &table_payload, &row);
+	return row.digest;
+}
+
+/* What a statement of these tests is and does in a visit. */
+struct made {
+	int64_t queryid;
+	const char *text, *command;
+	uint64_t calls, exec_ns;
+	uint32_t no_plan; /* enum plan_reason; PLAN_OK: it has one */
+};
+
+static const struct made shop[] = {
+	{ -7221450918, "SELECT o.id, o.total FROM orders o\n\tWHERE o.customer = $1 ORDER BY o.id",
+	  "select", 400, 120 * MS, PLAN_OK },
+	{ 9911, "UPDATE stock SET held = held + $1 WHERE item = $2", "update", 300, 1500 * MS,
+	  PLAN_OK },
+	{ 12, "CALL nightly_rollup($1)", "call", 1, 700 * MS, PLAN_UTILITY },
+	{ 13, "SELECT count(*) FROM events WHERE at > now() - interval $1", "select", 2, 90 * MS,
+	  PLAN_LOCK },
+};
+
+static const char before_plan[] =
+	"[{\"Plan\": {\"Node Type\": \"Index Scan\", \"Index Name\": \"orders_customer\", "
+	"\"Relation Name\": \"orders\", \"Alias\": \"o\", "
+	"\"Total Cost\": 8.31, \"Plan Rows\": 2, \"Index Cond\": \"(o.customer = $1)\"}}]";
+static const char after_plan[] =
+	"[{\"Plan\": {\"Node Type\": \"Sort\", \"Total Cost\": 1843.02, \"Plan Rows\": 2, "
+	"\"Plans\": [{\"Node Type\": \"Seq Scan\", "
+	"\"Relation Name\": \"orders\", \"Alias\": \"o\", \"Total Cost\": 1843.00, \"Plan Rows\": "
+	"2, \"Filter\": \"(o.customer = $1)\"}]}}]";
+
+static struct statement_key key_of(int64_t queryid)
+{
+	return (struct statement_key){ 16384, 16385, queryid, true };
+}
+
+static void add_queries(struct fleet_batch *b)
+{
+	for (size_t i = 0; i < ARRAY_LEN(shop); i++) {
+		struct query_row row = { .server = b->server,
+					 .key = key_of(shop[i].queryid),
+					 .database = str("shop"),
+					 .user = str("web"),
+					 .text_bytes = strlen(shop[i].text),
+					 .command = str(shop[i].command),
+					 .first_wall_ns = START_NS,
+					 .seen_wall_ns = START_NS };
+		struct no_plan_row no_plan = { .server = b->server,
+					       .key = row.key,
+					       .reason = shop[i].no_plan,
+					       .at_wall_ns = START_NS,
+					       .again_wall_ns = START_NS + 1440 * CYCLE_NS,
+					       .tries = 1 };
+
+		row.text = add_payload(b, (uint8_t)(10 + i), PAYLOAD_TEXT, shop[i].text);
+		add(b, &table_query, &row);
+		if (shop[i].no_plan != PLAN_OK)
+			add(b, &table_no_plan, &no_plan);
+	}
+}
+
+static void add_plan(struct fleet_batch *b, uint8_t id, int64_t queryid, const char *content,
+		     int64_t from_ns, int64_t to_ns, double cost)
+{
+	struct plan_row row = { .server = b->server,
+				.key = key_of(queryid),
+				.search_path = str("public"),
+				.total_cost = cost,
+				.plan_rows = 2,
+				.plan_bytes = strlen(content),
+				.first_wall_ns = from_ns,
+				.seen_wall_ns = to_ns };
+
+	row.plan = add_payload(b, id, PAYLOAD_PLAN, content);
+	row.shape.bytes[0] = id;
+	add(b, &table_plan, &row);
+}
+
+static void add_run(struct fleet_batch *b, uint32_t reading, int64_t at_ns, uint32_t capture,
+		    uint64_t server_ns)
+{
+	struct run_row row = { .server = b->server,
+			       .reading = reading,
+			       .at_wall_ns = at_ns,
+			       .cycle = b->cycle,
+			       .capture = capture,
+			       .rows = 40,
+			       .bytes = 6000,
+			       .server_ns = server_ns,
+			       .own_ns = server_ns / 5,
+			       .wall_ns = server_ns * 2,
+			       .store_ns = 300000 };
+
+	if (reading == READING_PLANS) {
+		row.plans = 2;
+		row.new_plans = b->cycle == CHANGE_AT;
+	}
+	add(b, &table_run, &row);
+}
+
+static void add_statements(struct fleet_batch *b, int64_t at_ns, int visit)
+{
+	for (size_t i = 0; i < ARRAY_LEN(shop); i++) {
+		struct statement_row row = { .server = b->server,
+					     .at_wall_ns = at_ns,
+					     .key = key_of(shop[i].queryid),
+					     .span_ns = (uint64_t)CYCLE_NS,
+					     .longest_ns = 9 * shop[i].exec_ns / shop[i].calls };
+
+		for (int c = 0; c < STATEMENT_COUNTERS; c++)
+			row.counters[c] = NOT_MEASURED;
+		row.counters[STATEMENT_CALLS] = COUNTER(shop[i].calls);
+		row.counters[STATEMENT_ROWS] = COUNTER(2 * shop[i].calls);
+		row.counters[STATEMENT_EXEC_NS] = COUNTER(
+			i == 0 && b->server == 1 && visit >= CHANGE_AT ? 40 * shop[i].exec_ns
+								       : shop[i].exec_ns);
+		add(b, &table_statement, &row);
+	}
+}
+
+static void add_function(struct fleet_batch *b, int64_t at_ns)
+{
+	struct function_row row = { .server = b->server,
+				    .at_wall_ns = at_ns,
+				    .dbid = 16384,
+				    .funcid = 20001,
+				    .database = str("shop"),
+				    .name = str("public.nightly_rollup(date)"),
+				    .span_ns = (uint64_t)CYCLE_NS };
+
+	row.counters[FUNCTION_CALLS] = COUNTER(1);
+	row.counters[FUNCTION_TOTAL_NS] = COUNTER(690 * MS);
+	row.counters[FUNCTION_SELF_NS] = COUNTER(80 * MS);
+	add(b, &table_function, &row);
+}
+
+static void add_waits(struct fleet_batch *b, int64_t at_ns, int visit)
+{
+	struct wait_row cpu = { .server = b->server,
+				.at_wall_ns = at_ns,
+				.dbid = 16384,
+				.backend = str("client backend"),
+				.state = str("active"),
+				.seen = 3,
+				.looks = 2 };
+	struct wait_row read = cpu;
+	struct blocking_row blocking = { .server = b->server,
+					 .at_wall_ns = at_ns,
+					 .pid = 4711,
+					 .blocker_pid = 4712,
+					 .lock_type = str("transactionid"),
+					 .lock_mode = str("ShareLock"),
+					 .relation = str("public.stock"),
+					 .blocker_state = str("idle in transaction"),
+					 .waited_ns = 12 * NS_PER_S };
+
+	read.wait_type = str("IO");
+	read.wait_event = str("DataFileRead");
+	read.seen = 1;
+	add(b, &table_wait, &cpu);
+	add(b, &table_wait, &read);
+	if (b->server == 2 && visit == 50)
+		add(b, &table_blocking, &blocking);
+}
+
+static void add_visit(struct fleet_batch *b, int visit)
+{
+	int64_t at_ns = START_NS + visit * CYCLE_NS;
+	bool captures = visit % 4 == (int)b->server;
+
+	add_run(b, READING_STATEMENTS, at_ns, captures ? CAPTURE_SCHEDULED : CAPTURE_GATED, 900000);
+	add_run(b, READING_FUNCTIONS, at_ns, CAPTURE_NONE, 200000);
+	add_run(b, READING_ACTIVITY, at_ns, CAPTURE_NONE, 400000);
+	add_run(b, READING_VISIT, at_ns, captures ? CAPTURE_SCHEDULED : CAPTURE_GATED, 0);
+	if (captures)
+		add_run(b, READING_PLANS, at_ns, CAPTURE_SCHEDULED, 6 * MS);
+	add_statements(b, at_ns, visit);
+	add_function(b, at_ns);
+	add_waits(b, at_ns, visit);
+	if (visit == 0)
+		add_queries(b);
+	if (visit == CHANGE_AT) {
+		add_plan(b, 1, shop[0].queryid, before_plan, START_NS, at_ns - CYCLE_NS, 8.31);
+		if (b->server == 1)
+			add_plan(b, 2, shop[0].queryid, after_plan, at_ns, at_ns + 30 * CYCLE_NS,
+				 1843.02);
+	}
+}
+
+static void put(const struct fleet_batch *b)
+{
+	struct err err = ERR_EMPTY;
+	bool was_there = false;
+	int rc = store->put(db, &b, 1, &was_there, &err);
+
+	if (rc != 0)
+		die("cannot put", rc, &err);
+}
+
+static void put_failure(uint32_t server, int visit)
+{
+	struct fleet_batch b = { .server = server, .cycle = (uint64_t)visit };
+	struct run_row row = { .server = server,
+			       .reading = READING_VISIT,
+			       .at_wall_ns = START_NS + visit * CYCLE_NS,
+			       .cycle = (uint64_t)visit,
+			       .outcome = RUN_ERROR,
+			       .sqlstate = STR_EMPTY,
+			       .reason = str("cannot connect: connection refused") };
+
+	add(&b, &table_run, &row);
+	put(&b);
+	fleet_batch_free(&b);
+}
+
+static void put_collector(void)
+{
+	struct fleet_batch b = { .server = 0, .cycle = 0 };
+	struct collector_row row = { .collector = str("ops-1"),
+				     .at_wall_ns = START_NS + (VISITS - 1) * CYCLE_NS,
+				     .cpu_ns = 12 * MS,
+				     .rss_bytes = 9 << 20,
+				     .visits = 3,
+				     .turn_slots = 1,
+				     .one_in = 4 };
+
+	add(&b, &table_collector, &row);
+	put(&b);
+	fleet_batch_free(&b);
+}
+
+/* Who they are, as they were last seen. */
+static void put_servers(const struct server_row *servers, size_t count, const char *version)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct fleet_batch b = { .server = servers[i].server, .cycle = VISITS };
+		struct server_row row = servers[i];
+
+		row.version = str(version);
+		row.role = str("tare");
+		row.first_wall_ns = START_NS;
+		row.seen_wall_ns = START_NS + (VISITS - 1) * CYCLE_NS;
+		add(&b, &table_server, &row);
+		put(&b);
+		fleet_batch_free(&b);
+	}
+}
+
+static void enrol(struct server_row *servers, size_t count)
+{
+	struct err err = ERR_EMPTY;
+	int rc = store->enrol(db, servers, count, &err);
+
+	if (rc != 0)
+		die("cannot enrol", rc, &err);
+}
+
+static void make_shop(void)
+{
+	struct server_row servers[] = {
+		{ .name = str("shop-1"),
+		  .kind = str("postgresql"),
+		  .address = str("db1:5432/shop") },
+		{ .name = str("shop-2"),
+		  .kind = str("postgresql"),
+		  .address = str("db2:5432/shop") },
+		{ .name = str("archive"),
+		  .kind = str("postgresql"),
+		  .address = str("db3:5432/archive") },
+	};
+
+	enrol(servers, ARRAY_LEN(servers));
+	for (int visit = 0; visit < VISITS; visit++) {
+		for (uint32_t server = 1; server <= 2; server++) {
+			struct fleet_batch b = { .server = server, .cycle = (uint64_t)visit };
+
+			add_visit(&b, visit);
+			put(&b);
+			fleet_batch_free(&b);
+		}
+		put_failure(3, visit);
+	}
+	put_collector();
+	put_servers(servers, 2, "15.20");
+}
+
+static void make_hostile(void)
+{
+	static const char name[] = "x\x1b[2J\x1b]0;gone\x07\xe2\x80\xae";
+	struct server_row servers[] = {
+		{ .name = str(name), .kind = str("postgresql"), .address = str(name) }
+	};
+	struct fleet_batch b = { .server = 1, .cycle = 1 };
+	struct statement_row ran = {
+		.server = 1, .at_wall_ns = START_NS, .key = key_of(5), .span_ns = 1
+	};
+	struct query_row query = { .server = 1,
+				   .key = key_of(5),
+				   .database = str(name),
+				   .user = str(name),
+				   .command = str(name) };
+
+	enrol(servers, 1);
+	for (int c = 0; c < STATEMENT_COUNTERS; c++)
+		ran.counters[c] = COUNTER(7 * MS);
+	query.text = add_payload(&b, 1, PAYLOAD_TEXT, "select \x1b[31m\x9b 1\xff\xe2\x80\xae");
+	add(&b, &table_query, &query);
+	add(&b, &table_statement, &ran);
+	add_run(&b, READING_VISIT, START_NS, CAPTURE_NONE, 0);
+	add_plan(&b, 2, 5,
+		 "[{\"Plan\": {\"Node Type\": \"Seq \\u001b[31mScan\", \"Relation Name\": "
+		 "\"\\u202etable\"}}]",
+		 START_NS, START_NS, 1);
+	add_plan(&b, 3, 5, "[{\"Plan\": {\"Node Type\": \"Index\\u0007 Scan\"}}]", START_NS + 1,
+		 START_NS + 1, 1);
+	put(&b);
+	fleet_batch_free(&b);
+	put_servers(servers, 1, name);
+}
+
+int main(int argc, char **argv)
+{
+	struct err err = ERR_EMPTY;
+	int rc;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: make_fleet shop|hostile|empty URL\n");
+		return 2;
+	}
+	rc = fleet_store_find(argv[2], &store, &err);
+	if (rc == 0)
+		rc = store->open(argv[2], FLEET_WRITE, &db, &err);
+	if (rc != 0)
+		die("cannot open", rc, &err);
+	if (strcmp(argv[1], "shop") == 0)
+		make_shop();
+	else if (strcmp(argv[1], "hostile") == 0)
+		make_hostile();
+	store->close(db);
+	return 0;
+}
