@@ -38,6 +38,7 @@ enum fleet_merge {
 	MERGE_FULL, /* the new value, unless it is empty: who says "seen again" need not have the bytes */
 };
 
+/* The rule for a column of `t`. */
 enum fleet_merge fleet_merge_rule(const struct table *t, size_t column);
 
 /* Has `t` a column whose rule is not MERGE_NEW? */

@@ -76,6 +76,7 @@ struct sql {
 	bool is_over;
 };
 
+/* Appends to it. */
 void sql_add(struct sql *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* "a, b, c" of the columns of `t` from `from` on, each after `prefix`. */
