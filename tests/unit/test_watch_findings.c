@@ -273,9 +273,13 @@ static void only_firsts(struct build_watch *b)
 	add(b, "export", &(struct build_calls){ .calls = 2, .ns = 5000, .interval = 8 });
 }
 
+/* All were to be timed, and one of two did not return. */
 static void only_firsts_of_all(struct build_watch *b)
 {
-	add(b, "import", &(struct build_calls){ .calls = 2, .ns = 5000, .interval = 1 });
+	add(b, "import", &(struct build_calls){ .calls = 2, .ns = 5000, .interval = 8 });
+	for (uint32_t i = 0; i < b->r.window_count; i++)
+		if (b->r.windows[i].watched == 2)
+			b->r.windows[i].interval = 1;
 }
 
 static void one_a_window(struct build_watch *b)
