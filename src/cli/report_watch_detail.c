@@ -101,6 +101,33 @@ static void put_notes_of_calls(struct text *t, const struct watched_answer *row)
 	}
 }
 
+/* Two rows of one name: the function and a scope of libtare, or functions of two files. */
+static bool has_twin(const struct watch_analysis *a, const struct watched_answer *row)
+{
+	struct str name = text_without_arguments(row->row->name);
+
+	for (uint32_t i = 0; i < a->functions; i++) {
+		const struct watched_row *other = a->rows[i].row;
+
+		if (other->id != row->row->id && name.len > 0 &&
+		    str_compare(text_without_arguments(other->name), name) == 0 &&
+		    (other->kind != row->row->kind ||
+		     str_compare(other->module, row->row->module) != 0))
+			return true;
+	}
+	return false;
+}
+
+static void put_which(struct text *t, const struct watched_row *row)
+{
+	if (row->kind == WATCHED_SCOPE) {
+		text_put(t, "the scope of libtare");
+		return;
+	}
+	text_put(t, "the function in ");
+	text_put_cut(t, row->module, WATCH_NAME_COLUMNS);
+}
+
 void watch_put_notes(struct text *t, const struct report *r, const struct watched_answer *row)
 {
 	const struct watch_row *watch = &r->recording->watch;
@@ -108,6 +135,10 @@ void watch_put_notes(struct text *t, const struct report *r, const struct watche
 	struct str counted = watch_counted_why(row->row);
 
 	put_notes_of_calls(t, row);
+	if (has_twin(r->watch, row)) {
+		part(t);
+		put_which(t, row->row);
+	}
 	if (counted.len > 0) {
 		part(t);
 		text_put(t, "counted only: ");

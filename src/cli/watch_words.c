@@ -45,6 +45,42 @@ static void put_counted(struct text *line, struct str why)
 	text_put_name(line, why);
 }
 
+static bool is_watched(const struct watched_row *row)
+{
+	return row->why_not.len == 0 && (row->kind == WATCHED_PROBE || row->kind == WATCHED_SCOPE);
+}
+
+/* The row before this one that means the same name in the other way: a function, and a scope of libtare. NULL: none. */
+static const struct watched_row *twin_of(const struct watch_session *s,
+					 const struct watched_row *row)
+{
+	struct str name = text_without_arguments(row->name);
+
+	for (uint32_t id = 0; is_watched(row) && id < row->id; id++) {
+		const struct watched_row *other = watchlist_row(s->list, id);
+
+		if (is_watched(other) && other->kind != row->kind &&
+		    str_compare(text_without_arguments(other->name), name) == 0)
+			return other;
+	}
+	return NULL;
+}
+
+static void say_twin(const struct watch_session *s, const struct watched_row *row)
+{
+	SCOPED(text_free) struct text line = TEXT_EMPTY;
+	const struct watched_row *twin = twin_of(s, row);
+
+	if (twin == NULL)
+		return;
+	text_put_name(&line, row->name);
+	text_put(&line, " is watched twice, in rows of their own: the function in ");
+	text_put_name(&line, row->kind == WATCHED_PROBE ? row->module : twin->module);
+	text_put(&line, ", and the scope of libtare");
+	if (!line.has_failed)
+		fprintf(s->run.app->talk, "%s\n", text_chars(&line));
+}
+
 void watch_say_row(const struct watch_session *s, const struct watched_row *row)
 {
 	SCOPED(text_free) struct text line = TEXT_EMPTY;
@@ -74,6 +110,7 @@ void watch_say_row(const struct watch_session *s, const struct watched_row *row)
 	}
 	if (!line.has_failed)
 		fprintf(s->run.app->talk, "%s\n", text_chars(&line));
+	say_twin(s, row);
 }
 
 /* Two digits, rounded down: it is a limit. */

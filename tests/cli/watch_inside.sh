@@ -54,6 +54,13 @@ run "$tare" watch --window 1s -o some.tare paths 'hung*' '/^age/' nobody -- "$co
 check 'names choose among scopes: status 0' status_is 0
 check 'by name, glob and expression' value_is some.tare \
 	"select group_concat(name) from (select name from watched where kind = 1 order by name)" ageing,hunger,paths
+if true_in some.tare "count(*) > 0 from watched where kind = 0 and name = 'paths' and why_not = ''" >/dev/null; then
+	check 'a function and a scope of one name: one line says that both are watched' test \
+		"$(grep -c 'paths is watched twice, in rows of their own: the function in colony, and the scope of libtare' err)" -eq 1
+	check 'and the report tells them apart' sh -c '"$1" report some.tare >told && grep -q "the function in colony" told && grep -q "the scope of libtare" told' - "$tare"
+else
+	skip 'a function and a scope of one name: one line says that both are watched' 'probes cannot be had here'
+fi
 check 'a name that is not there is told' err_has 'not watching nobody: '
 check 'and listed with its reason' true_in some.tare "why_not <> '' from watched where name = 'nobody'"
 

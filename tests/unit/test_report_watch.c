@@ -100,6 +100,27 @@ static void what_was_never_timed_has_no_number_but_its_calls(void **state)
 		       "    —\n");
 }
 
+static void rows_of_one_name_are_told_apart(void **state)
+{
+	SCOPED(desk_free) struct desk d = DESK_EMPTY;
+
+	(void)state;
+	build_watch_begin(&d.b);
+	build_watched(&d.b, "tick");
+	build_watched(&d.b, "tick(int)");
+	build_watched(&d.b, "other");
+	d.b.r.watched[0].kind = WATCHED_SCOPE;
+	d.b.r.watched[1].module = (struct str)STR_LITERAL("colony");
+	d.b.r.watched[2].module = (struct str)STR_LITERAL("alone");
+	for (uint32_t i = 0; i < 3; i++)
+		build_same(&d.b, i, 0, 4, &plain);
+	desk_open(&d);
+	watch_table(&d.screen, &d.report, true);
+	assert_has(&d, "the scope of libtare\n");
+	assert_has(&d, "the function in colony\n");
+	assert_lacks(&d, "in alone");
+}
+
 static void what_is_counted_only_says_why_and_has_no_interval(void **state)
 {
 	static const struct build_calls counted = { .calls = 3 };
@@ -381,6 +402,7 @@ int main(void)
 		cmocka_unit_test(frames_are_no_row_of_the_table),
 		cmocka_unit_test(a_table_has_one_unit_in_which_over_has_room),
 		cmocka_unit_test(what_was_never_timed_has_no_number_but_its_calls),
+		cmocka_unit_test(rows_of_one_name_are_told_apart),
 		cmocka_unit_test(what_is_counted_only_says_why_and_has_no_interval),
 		cmocka_unit_test(numbers_say_which_calls_they_are_of),
 		cmocka_unit_test(what_did_not_run_is_a_measured_0),
