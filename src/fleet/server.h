@@ -17,7 +17,8 @@ struct server_facts {
 	int version; /* server_version_num: for words only; columns are chosen by looking */
 	char version_text[64];
 	uint64_t system_id;
-	int64_t started_server_ns, clock_server_ns; /* its clock at the moment of asking */
+	int64_t started_server_ns, clock_server_ns; /* its clock at the moment of the last visit */
+	int64_t ahead_ns;			    /* this minus ours at the visit's beginning */
 	char role[64], database[64];
 	uint32_t dbid;
 	bool is_standby, is_superuser;
@@ -25,6 +26,7 @@ struct server_facts {
 	char statements_schema[64]; /* of pg_stat_statements, by pg_extension; empty: not here */
 	char statements_version[16];
 	bool times_io, tracks_functions, has_io_view;
+	bool has_query_id, has_wait_start; /* of pg_stat_activity; of pg_locks */
 };
 
 /* Settings of a visit, live: a change holds from the next visit on. */
