@@ -170,7 +170,7 @@ int statement_put_query(struct pg_body *b, const struct statement_key *key,
 int pg_put_payload(struct pg_body *b, enum payload_kind kind, struct str bytes,
 		   struct digest *out_digest);
 
-/* The question for texts of `count` statements, within `budget` bytes; columns as pg_texts_row() reads them. */
+/* A statement that something is wanted of. */
 struct text_wanted {
 	const struct remembered *row;
 	struct statement_key key;
@@ -186,6 +186,8 @@ struct text_found {
 };
 
 #define TEXT_COLUMNS 11u
+
+/* The question for texts of `count` statements, within `budget` bytes; pg_read_text() reads the rows. Returns 1 or -ENOMEM. */
 int pg_ask_texts(struct pg_body *b, const struct text_wanted *wanted, size_t count, uint64_t budget,
 		 struct ask *out);
 /* False: a row that cannot be read. */
@@ -208,6 +210,7 @@ bool function_is_home(const struct pg_body *b, const struct remembered *row);
 /* Whether a setting's value can hold a secret, by its name. */
 bool pg_setting_is_secret(struct str name);
 
+/* Accepts NULL. */
 void pg_capture_free(struct pg_capture *c);
 
 #endif

@@ -52,6 +52,7 @@ void look_end_blocking(struct pg_sampler *s);
 /* All rows of the visit into the batch. -ENOMEM. */
 int look_put_rows(struct pg_sampler *s, struct fleet_batch *batch);
 
+/* Frees what was gathered. */
 void look_free(struct pg_sampler *s);
 
 #endif

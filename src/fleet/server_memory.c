@@ -168,16 +168,6 @@ int settings_put(struct settings_memory *m, struct str name, struct str value, u
 	return 0;
 }
 
-void settings_remove(struct settings_memory *m, struct str name)
-{
-	struct setting_known *row = settings_find(m, name);
-
-	if (row == NULL)
-		return;
-	free(row->name);
-	*row = m->rows[--m->count];
-}
-
 void settings_memory_free(struct settings_memory *m)
 {
 	for (size_t i = 0; i < m->count; i++)

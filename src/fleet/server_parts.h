@@ -73,10 +73,10 @@ struct settings_memory {
 	int64_t loaded_server_ns; /* pg_conf_load_time() when they were read; 0: never */
 };
 
+/* The setting; NULL: not known. Borrowed. */
 struct setting_known *settings_find(const struct settings_memory *m, struct str name);
 /* Takes a value. -ENOMEM. */
 int settings_put(struct settings_memory *m, struct str name, struct str value, uint64_t secret);
-void settings_remove(struct settings_memory *m, struct str name);
 void settings_memory_free(struct settings_memory *m);
 
 /* A database of the server that was entered for its functions. */
