@@ -11,7 +11,7 @@
 static const struct pg_step *const steps[] = {
 	&pg_step_facts, &pg_step_moment,    &pg_step_statements,
 	&pg_step_texts, &pg_step_functions, &pg_step_databases,
-	&pg_step_io,	&pg_step_settings,
+	&pg_step_io,	&pg_step_settings,  &pg_step_plans,
 };
 
 bool pg_body_wants(const struct pg_body *b, enum reading_id reading)
@@ -380,6 +380,7 @@ void pg_body_close(struct script *body)
 	free(b->entered);
 	names_free(&b->names);
 	payloads_free(&b->payloads);
+	pg_capture_free(b->capture);
 	free(b);
 	*body = (struct script){ .self = NULL };
 }
