@@ -45,8 +45,9 @@ struct runner_status {
 	uint32_t servers, in_lane, visiting, owed;
 	uint32_t n_given, n, k; /* as set; in force; cycles in a turn slot */
 	uint64_t p95_ns;	/* measured time between visits; 0: not yet */
-	uint64_t model_ns;	/* the model's, beside it */
-	uint64_t run_ns;	/* mean wall time of a visit */
+	uint64_t
+		model_ns; /* the model's, beside it: of servers that are not in the lane, as p95_ns */
+	uint64_t run_ns; /* mean wall time of a visit, of the same */
 	int64_t slot;
 	uint32_t slot_scheduled
 		[60]; /* servers scheduled in this slot, one slot ago, two ago ...: n of them count */

@@ -42,8 +42,10 @@ void runner_status(const struct runner *r, struct runner_status *out)
 		made.in_lane += lane_is_in(&s->lane);
 		made.visiting += s->visit != NULL;
 		made.owed += is_owed(s);
-		runs += s->run_ns > 0;
-		run_sum_ns += s->run_ns;
+		if (!lane_is_in(&s->lane) && s->run_ns > 0) {
+			runs++;
+			run_sum_ns += s->run_ns;
+		}
 		add_load(&made, s);
 		if (s->is_on && !lane_is_in(&s->lane) && age_ns(s, made.at.ns) > made.worst_age_ns)
 			made.worst_age_ns = age_ns(s, made.at.ns);
@@ -54,7 +56,8 @@ void runner_status(const struct runner *r, struct runner_status *out)
 	made.k = r->pace.k;
 	made.p95_ns = spacing_ns(&r->spacing, loop_now(), 95);
 	made.run_ns = runs > 0 ? run_sum_ns / runs : 0;
-	made.model_ns = cadence_model_ns(made.servers, made.run_ns, r->at_once, r->cycle_ns);
+	made.model_ns =
+		cadence_model_ns(made.servers - made.in_lane, made.run_ns, r->at_once, r->cycle_ns);
 	made.slot = r->slot;
 	made.slot_captures = r->captures;
 	made.last_captures = r->captures_before;
