@@ -79,8 +79,8 @@ int pg_ask_texts(struct pg_body *b, const struct text_wanted *wanted, size_t cou
 		" OVER (ORDER BY t.n) AS together FROM (SELECT p.dbid, p.userid, p.queryid, %s AS "
 		"toplevel,"
 		" p.query, octet_length(p.query) AS size, w.n,"
-		" p.userid = me.oid AND position('" PG_MARK "' IN left(p.query, " PG_MARK_WITHIN
-		")) > 0 AS own"
+		" p.userid = me.oid AND (position('" PG_MARK "' IN left(p.query, " PG_MARK_WITHIN
+		")) > 0 OR right(p.query, " PG_MARK_LENGTH ") = '" PG_MARK "') AS own"
 		" FROM pg_roles me, ",
 		(unsigned long long)most, has_toplevel ? "p.toplevel" : "true");
 	pg_put_name(sql, b->facts.statements_schema);

@@ -111,7 +111,8 @@ int64_t queryid_of(const struct stage *s, const char *database, const char *begi
 	char sql[512];
 
 	snprintf(sql, sizeof(sql),
-		 "SELECT queryid FROM pg_stat_statements WHERE starts_with(query, '%s') LIMIT 1",
+		 "SELECT queryid FROM pg_stat_statements WHERE starts_with(query, '%s') "
+		 "AND right(query, 10) <> '/* tare */' LIMIT 1",
 		 beginning);
 	return stage_number(s, database, sql);
 }
