@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* watch.bpf.c - counts every call of the watched functions and times a sample of them. Which ones: core/gap.h. A call that
  * is timed counts where it ends, so a window never has more timed calls than calls.
  *

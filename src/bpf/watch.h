@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* watch.h - what the programs that count and time calls in the kernel share with who reads them: arrays that both map, plain
  * structs of fixed layout. Nothing in them is ever reset: a window is the difference of two readings. Raw nanoseconds and
  * picoseconds; each word is read and written whole. */

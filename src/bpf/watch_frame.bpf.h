@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* watch_frame.bpf.h - the time between two entries of the frame function in one thread, and what it was spent in. */
 #ifndef TARE_BPF_WATCH_FRAME_BPF_H
 #define TARE_BPF_WATCH_FRAME_BPF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* watch_home.bpf.h - a thread's own stack. Only calls there are timed: the kernel keeps return probes in order of the stack
  * pointer, and where a program switches stacks inside a call (coroutines, fibers, signal handlers on a stack of their own)
  * it would take open calls for gone, and make them return to the wrong place. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* watch_maps.bpf.h - what the programs of watch.bpf.c share: types, settings, maps, and one thread's memory. */
 #ifndef TARE_BPF_WATCH_MAPS_BPF_H
 #define TARE_BPF_WATCH_MAPS_BPF_H

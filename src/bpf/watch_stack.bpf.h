@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* watch_stack.bpf.h - which timed calls a thread is in. They leave by a return probe, or are found gone: the stack grows
  * downward, so a call whose return address lies under the stack pointer has ended some other way. */
 #ifndef TARE_BPF_WATCH_STACK_BPF_H

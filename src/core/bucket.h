@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR BSD-2-Clause */
 /* bucket.h - which step of the log-linear histogram a duration falls into. Arithmetic only: C11, C++11 and BPF C, no
  * library call and no division on the way in. core, lib and bpf share it; a BPF program includes vmlinux.h first.
  *

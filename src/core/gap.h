@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR BSD-2-Clause */
 /* gap.h - how many calls pass until the next timed one, and when the interval doubles inside a window. Arithmetic only:
  * C11, C++11 and BPF C, no library call, no division of signed numbers. core, lib and bpf share it; a BPF program includes
  * vmlinux.h first.
