@@ -51,8 +51,10 @@ static int write_schema(const struct target *t, struct err *err)
 	int rc = sqlite_open_path(t->temporary, "mode=rw", NULL, &db);
 
 	if (rc == SQLITE_OK)
-		rc = sqlite_run(db, "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL;"
-				    "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;");
+		rc = sqlite_run(
+			db,
+			"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA page_size=4096;"
+			"PRAGMA auto_vacuum=INCREMENTAL; BEGIN;");
 	for (unsigned i = 0; i < fleet_schema_newest && rc == SQLITE_OK; i++)
 		rc = sqlite_run(db, fleet_schema_files[i]);
 	if (rc == SQLITE_OK)
