@@ -406,7 +406,7 @@ extern const struct table table_server, table_capture, table_life, table_baselin
 	table_io_day, table_wait, table_wait_hour, table_wait_day, table_blocking, table_setting,
 	table_setting_change, table_plan, table_no_plan, table_payload;
 
-/* All of them, in the order of docs/format.md. */
+/* All of them, in the order of docs/format-fleet.md. */
 extern const struct fleet_table fleet_tables[];
 extern const size_t fleet_table_count;
 

@@ -1,10 +1,13 @@
-/* fields_doc.c - prints docs/format.md: the text of a file, then a table a table, from core/fields.c.
- * Usage: fields_doc INTRO */
+/* fields_doc.c - prints docs/format.md or docs/format-fleet.md: the text of a file, then a table a table, from
+ * core/fields.c or core/fleet_fields.c.
+ * Usage: fields_doc recording|fleet INTRO */
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/fields.h"
+#include "core/fleet.h"
 #include "core/scoped.h"
 
 static const char *unit_of(const struct field *f)
@@ -42,7 +45,7 @@ static const char *type_of(const struct field *f)
 	case FIELD_COUNTER:
 		return "INTEGER or NULL";
 	case FIELD_DIGEST:
-		return "BLOB or NULL";
+		return f->is_key ? "BLOB" : "BLOB or NULL";
 	case FIELD_U64:
 	case FIELD_I64:
 	case FIELD_BOOL:
@@ -78,16 +81,39 @@ static void print_table(const struct table *t)
 	}
 }
 
+static void print_fleet_table(const struct fleet_table *t)
+{
+	static const char *const keeps[] = {
+		[KEEP_STATE] = "as long as its server is in the fleet",
+		[KEEP_RAW] = "as raw rows stay: 7 days",
+		[KEEP_HOURLY] = "as hours stay: 90 days",
+		[KEEP_DAILY] = "as days stay: 5 years",
+		[KEEP_RUNS] = "as the run log stays: 30 days",
+		[KEEP_PAYLOADS] = "while it is named or was seen lately, and payloads have room",
+	};
+
+	print_table(t->table);
+	printf("\nRows stay %s.", keeps[t->keep]);
+	if (t->hourly != NULL)
+		printf(" Before they go they are summed in `%s`%s%s%s.", t->hourly->name,
+		       t->daily != NULL ? " and `" : "", t->daily != NULL ? t->daily->name : "",
+		       t->daily != NULL ? "`" : "");
+	printf("\n");
+}
+
 int main(int argc, char **argv)
 {
+	bool is_fleet = argc == 3 && strcmp(argv[1], "fleet") == 0;
 	int status = 0;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: fields_doc INTRO\n");
+	if (argc != 3 || (!is_fleet && strcmp(argv[1], "recording") != 0)) {
+		fprintf(stderr, "usage: fields_doc recording|fleet INTRO\n");
 		return 2;
 	}
-	status = copy_intro(argv[1]);
-	for (size_t i = 0; i < table_count && status == 0; i++)
+	status = copy_intro(argv[2]);
+	for (size_t i = 0; i < table_count && status == 0 && !is_fleet; i++)
 		print_table(tables[i]);
+	for (size_t i = 0; i < fleet_table_count && status == 0 && is_fleet; i++)
+		print_fleet_table(&fleet_tables[i]);
 	return fflush(stdout) == 0 ? status : 1;
 }
