@@ -12,7 +12,7 @@
 #include "store/schema.h"
 #include "store/sqlite.h"
 
-#define VALUE_MOST_BYTES (64 << 20)
+#define VALUE_MOST_BYTES (80 << 20) /* a payload of 64 MB that does not compress */
 #define PROGRESS_STEPS	 10000
 #define LEAST_STEPS	 10000000u
 #define STEPS_PER_BYTE	 64u
