@@ -65,8 +65,7 @@ int pg_call(struct pg_store *p, uint64_t ms, struct err *err)
 
 	if (p->scans > 0)
 		return err_set(err, -EBUSY, "cannot write the store while its rows are being read");
-	if (p->wire.conn != NULL && PQstatus(p->wire.conn) == CONNECTION_BAD)
-		pg_disconnect(&p->wire);
+	pg_look_alive(&p->wire);
 	if (p->wire.conn == NULL)
 		rc = connect_and_check(p, err);
 	pg_deadline(&p->wire, ms);
@@ -74,6 +73,21 @@ int pg_call(struct pg_store *p, uint64_t ms, struct err *err)
 	if (rc != 0 && rc != -ENOMEM)
 		rc = err->code = -EHOSTUNREACH;
 	return rc;
+}
+
+int pg_answer(int rc, struct err *err)
+{
+	switch (rc) {
+	case -EAGAIN:
+	case -ETIMEDOUT:
+	case -ENOENT:
+	case -EEXIST:
+	case -EBADMSG:
+	case -EPROTO:
+		return err->code = -EHOSTUNREACH;
+	default:
+		return rc;
+	}
 }
 
 void pg_abandon(struct pg_store *p)

@@ -49,6 +49,9 @@ struct pg_store {
  * stands in the way then; -EBUSY: inside a scan. */
 int pg_call(struct pg_store *p, uint64_t ms, struct err *err);
 
+/* What a failed write is for its caller: not his fault and not for ever means away. */
+int pg_answer(int rc, struct err *err);
+
 /* Ends a transaction that went wrong, whatever state it is in. Lets go of the connection when even that fails. */
 void pg_abandon(struct pg_store *p);
 

@@ -127,9 +127,9 @@ static void put_merge(struct text *sql, const struct table *t, size_t column)
 		return;
 	case MERGE_FIRST:
 		text_printf(sql,
-			    "\"%s\" = coalesce(least(nullif(o.\"%s\", 0), "
-			    "nullif(EXCLUDED.\"%s\", 0)), 0)",
-			    name, name, name);
+			    "\"%s\" = CASE WHEN o.\"%s\" = 0 OR (EXCLUDED.\"%s\" > 0 AND "
+			    "EXCLUDED.\"%s\" < o.\"%s\") THEN EXCLUDED.\"%s\" ELSE o.\"%s\" END",
+			    name, name, name, name, name, name, name);
 		return;
 	case MERGE_FULL:
 		text_printf(sql,

@@ -213,8 +213,7 @@ static int trim_all(struct tidy *t, struct err *err)
 
 static bool is_to_go(const struct tidy *t, const struct pg_part *part)
 {
-	return pg_part_end(part) <= t->p->before[part->table] || !part->is_attached ||
-	       part->is_pending;
+	return pg_part_end(part) <= t->p->before[part->table] || part->is_pending;
 }
 
 static int drop_all(struct tidy *t, struct err *err)

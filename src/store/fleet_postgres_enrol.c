@@ -212,7 +212,7 @@ int pg_enrol(void *db, struct server_row *servers, size_t count, struct err *err
 		servers[i].seat = copy[i].seat;
 	}
 	free(copy);
-	return rc == -EAGAIN ? (err->code = -EHOSTUNREACH) : rc;
+	return pg_answer(rc, err);
 }
 
 int pg_take_place(void *db, uint32_t reading, int64_t slot, uint32_t allowance, bool *out_has,
@@ -235,7 +235,7 @@ int pg_take_place(void *db, uint32_t reading, int64_t slot, uint32_t allowance, 
 		      &args, &res, err);
 	if (rc == 0)
 		*out_has = PQntuples(res) == 1;
-	return rc == -EAGAIN ? (err->code = -EHOSTUNREACH) : rc;
+	return pg_answer(rc, err);
 }
 
 int pg_size(void *db, uint64_t *out_bytes, struct err *err)
@@ -252,5 +252,5 @@ int pg_size(void *db, uint64_t *out_bytes, struct err *err)
 			      NULL, &res, err);
 	if (rc == 0)
 		*out_bytes = (uint64_t)pg_value_i64(res, 0, 0);
-	return rc;
+	return pg_answer(rc, err);
 }

@@ -130,34 +130,58 @@ static void put_bound(struct text *sql, int64_t at, const char *beyond)
 		text_printf(sql, "%" PRId64, at);
 }
 
-/* One partition, inside a transaction under the lock. What is left of one that was taken out goes first: its rows are summed. */
+/* Takes in a table as a partition: readers and writers of the whole are not in the way. */
+static void put_attach(struct text *sql, const struct pg_part *part)
+{
+	text_printf(sql, "ALTER TABLE tare.\"%s\" ATTACH PARTITION ",
+		    fleet_tables[part->table].table->name);
+	pg_put_part(sql, part);
+	text_put(sql, " FOR VALUES FROM (");
+	put_bound(sql, part->from_wall_ns, "MINVALUE");
+	text_put(sql, ") TO (");
+	put_bound(sql, pg_part_end(part), "MAXVALUE");
+	text_put(sql, ")");
+}
+
+/* What is left of one that was taken out: before the horizon its rows are summed, and it goes; else somebody took it out by hand, and it
+ * comes back with its rows. Returns whether it has gone. */
+static bool put_old(struct text *sql, const struct pg_store *p, const struct pg_part *old)
+{
+	bool is_summed = pg_part_end(old) <= p->before[old->table];
+
+	if (old->is_pending) {
+		text_printf(sql, "ALTER TABLE tare.\"%s\" DETACH PARTITION ",
+			    fleet_tables[old->table].table->name);
+		pg_put_part(sql, old);
+		text_put(sql, " FINALIZE; ");
+	}
+	if (is_summed) {
+		text_put(sql, "DROP TABLE ");
+		pg_put_part(sql, old);
+		text_put(sql, "; ");
+	}
+	return is_summed;
+}
+
+/* One partition, inside a transaction under the lock. */
 static int make(struct pg_store *p, uint32_t table, int64_t from, struct err *err)
 {
-	const struct pg_part *old = part_of(p, table, from);
 	struct pg_part part = { .table = table, .from_wall_ns = from, .is_attached = true };
-	const char *name = fleet_tables[table].table->name;
-	SCOPED(text_free) struct text sql = TEXT_EMPTY, own = TEXT_EMPTY;
+	const struct pg_part *old = part_of(p, table, from);
+	SCOPED(text_free) struct text sql = TEXT_EMPTY;
 
 	if (old != NULL && old->is_attached && !old->is_pending)
 		return 0;
-	pg_put_part(&own, &part);
-	if (old != NULL && old->is_pending)
-		text_printf(&sql, "ALTER TABLE tare.\"%s\" DETACH PARTITION %s FINALIZE; ", name,
-			    text_chars(&own));
-	if (old != NULL)
-		text_printf(&sql, "DROP TABLE %s; ", text_chars(&own));
-	/* Made beside and then attached: readers and writers of the whole table are not in the way. */
-	text_printf(
-		&sql,
-		"CREATE TABLE %s (LIKE tare.\"%s\" INCLUDING DEFAULTS INCLUDING CONSTRAINTS "
-		"INCLUDING INDEXES INCLUDING STORAGE); ALTER TABLE tare.\"%s\" ATTACH PARTITION %s "
-		"FOR VALUES FROM (",
-		text_chars(&own), name, name, text_chars(&own));
-	put_bound(&sql, from, "MINVALUE");
-	text_put(&sql, ") TO (");
-	put_bound(&sql, pg_part_end(&part), "MAXVALUE");
-	text_put(&sql, ")");
-	if (sql.has_failed || own.has_failed)
+	if (old == NULL || put_old(&sql, p, old)) {
+		text_put(&sql, "CREATE TABLE ");
+		pg_put_part(&sql, &part);
+		text_printf(&sql,
+			    " (LIKE tare.\"%s\" INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING "
+			    "INDEXES INCLUDING STORAGE); ",
+			    fleet_tables[table].table->name);
+	}
+	put_attach(&sql, &part);
+	if (sql.has_failed)
 		return err_set(err, -ENOMEM, "out of memory");
 	return pg_command(&p->wire, text_chars(&sql), err);
 }

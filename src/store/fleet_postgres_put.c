@@ -80,7 +80,7 @@ static int add_locks(struct put *u, struct err *err)
 			   &args, err);
 }
 
-/* The times of a batch's own runs: only their partitions are looked at. False: it has none, and is written each time. */
+/* The times of a batch's own runs: only their partitions are looked at. False: it has none. */
 static bool run_times(const struct fleet_batch *b, int64_t *out_from, int64_t *out_to)
 {
 	const struct fleet_block *runs = fleet_batch_block(b, &table_run, BLOCK_PUT);
@@ -117,11 +117,12 @@ static int add_check(struct put *u, struct err *err)
 	for (size_t i = 0; i < u->count; i++) {
 		int64_t from, to;
 
-		pairs[i] = -1; /* nobody */
-		pairs[u->count + i] = (int64_t)u->batches[i]->cycle;
-		if (!run_times(u->batches[i], &from, &to))
-			continue;
 		pairs[i] = u->batches[i]->server;
+		pairs[u->count + i] = (int64_t)u->batches[i]->cycle;
+		if (!run_times(u->batches[i], &from, &to)) {
+			from = PG_DAY_NS; /* it may be of any time */
+			to = INT64_MAX - PG_DAY_NS;
+		}
 		first = from < first ? from : first;
 		last = to > last ? to : last;
 	}
@@ -135,7 +136,7 @@ static int add_check(struct put *u, struct err *err)
 	pg_arg_bytes(&args, PG_INT8_ARRAY, cycles.bytes, cycles.used);
 	pg_arg_bytes(&args, PG_INT8_ARRAY, readings.bytes, readings.used);
 	pg_arg_i64(&args, first < PG_DAY_NS ? 0 : first - PG_DAY_NS);
-	pg_arg_i64(&args, last < 0 ? 0 : last + PG_DAY_NS);
+	pg_arg_i64(&args, last > INT64_MAX - PG_DAY_NS ? INT64_MAX : last + PG_DAY_NS);
 	return pg_pipe_add(
 		&u->p->wire,
 		"SELECT i - 1 FROM unnest($1, $2) WITH ORDINALITY AS b(server, cycle, i) "
@@ -400,7 +401,7 @@ int pg_put(void *db, const struct fleet_batch *const *batches, size_t count, boo
 		memcpy(out_was_there, there.bytes, count * sizeof(bool));
 	else if (rc == -ERANGE)
 		rc = err->code = -EINVAL;
-	else if (rc == -EAGAIN || rc == -ENOENT || rc == -EACCES || rc == -EBADMSG)
-		rc = err->code = -EHOSTUNREACH; /* not the batch's fault: it waits */
-	return rc;
+	else if (rc == -EACCES)
+		rc = err->code = -EHOSTUNREACH; /* rights come back */
+	return pg_answer(rc, err);
 }

@@ -73,6 +73,66 @@ int pg_pipe_add_rows(struct pg_store *p, const struct text *sql, const struct ta
 	return pg_pipe_add(&p->wire, text_chars(sql), &args, err);
 }
 
+static bool is_same(const struct field *f, const void *a, const void *b)
+{
+	const struct str *s = a, *t = b;
+	const struct blob *x = a, *y = b;
+
+	switch (f->type) {
+	case FIELD_STR:
+		return s->len == t->len && (s->len == 0 || memcmp(s->bytes, t->bytes, s->len) == 0);
+	case FIELD_BLOB:
+		return x->len == y->len && (x->len == 0 || memcmp(x->bytes, y->bytes, x->len) == 0);
+	case FIELD_U32:
+		return *(const uint32_t *)a == *(const uint32_t *)b;
+	case FIELD_BOOL:
+		return *(const bool *)a == *(const bool *)b;
+	case FIELD_DIGEST:
+		return memcmp(a, b, sizeof(struct digest)) == 0;
+	default:
+		return *(const uint64_t *)a == *(const uint64_t *)b;
+	}
+}
+
+static bool has_same_key(const struct table *t, const char *a, const char *b)
+{
+	for (size_t i = 0; i < t->field_count && t->fields[i].is_key; i++)
+		if (!is_same(&t->fields[i], a + t->fields[i].offset, b + t->fields[i].offset))
+			return false;
+	return true;
+}
+
+/* How many rows from `first` on have keys of their own: what merges with what is there must meet it in order. */
+static size_t run_of_keys(const struct fleet_block *block, size_t first)
+{
+	const struct table *t = block->table;
+	size_t n = first;
+
+	if (!fleet_is_merged(t))
+		return block->count - first;
+	for (; n < block->count; n++)
+		for (size_t i = first; i < n; i++)
+			if (has_same_key(t, fleet_block_row(block, i), fleet_block_row(block, n)))
+				return n - first;
+	return n - first;
+}
+
+static int add_states(struct put *u, const struct fleet_block *block, struct err *err)
+{
+	SCOPED(text_free) struct text sql = TEXT_EMPTY;
+	int rc = 0;
+
+	pg_put_upsert(&sql, pg_table(block->table));
+	for (size_t first = 0; rc == 0 && first < block->count;) {
+		struct pg_rows rows = { fleet_block_row(block, first), run_of_keys(block, first),
+					false };
+
+		rc = pg_pipe_add_rows(u->p, &sql, block->table, &rows, err);
+		first += rows.count;
+	}
+	return rc;
+}
+
 static bool is_late(const struct pg_store *p, const struct fleet_table *ft, const void *row)
 {
 	return ft->hourly != NULL && pg_row_time(ft->table, row) < p->before[ft - fleet_tables];
@@ -92,11 +152,9 @@ static int add_block(struct put *u, const struct fleet_batch *b, const struct fl
 		rows.is_keys_only = true;
 		return pg_pipe_add_rows(u->p, &sql, block->table, &rows, err);
 	}
-	if (pg_part_ns(ft) == 0 && block->count > 0) {
-		pg_put_upsert(&sql, ft);
-		return pg_pipe_add_rows(u->p, &sql, block->table, &rows, err);
-	}
-	if (pg_part_ns(ft) == 0 || pg_is_copied(u, b, ft))
+	if (pg_part_ns(ft) == 0)
+		return add_states(u, block, err);
+	if (pg_is_copied(u, b, ft))
 		return 0;
 	/* Events whose keys may be there: runs of rows that are not late. */
 	pg_put_upsert(&sql, ft);

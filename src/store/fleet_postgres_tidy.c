@@ -271,6 +271,5 @@ int pg_tidy(void *db, struct wall now, const struct fleet_limits *limits, uint64
 		pg_disconnect(&t.p->wire);
 	if (rc == 0)
 		*out = t.out;
-	return rc == -EAGAIN || rc == -ETIMEDOUT || rc == -ENOENT ? (err->code = -EHOSTUNREACH)
-								  : rc;
+	return pg_answer(rc, err);
 }

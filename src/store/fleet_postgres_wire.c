@@ -329,6 +329,18 @@ void pg_disconnect(struct pg_wire *w)
 	w->was_lost = true;
 }
 
+void pg_look_alive(struct pg_wire *w)
+{
+	struct pollfd fd = { .events = POLLIN };
+
+	if (w->conn == NULL)
+		return;
+	fd.fd = PQsocket(w->conn);
+	if (fd.fd < 0 || (poll(&fd, 1, 0) > 0 && PQconsumeInput(w->conn) == 0) ||
+	    PQstatus(w->conn) == CONNECTION_BAD)
+		pg_disconnect(w);
+}
+
 static void no_notice(void *owner, const PGresult *res)
 {
 	(void)owner;

@@ -13,7 +13,7 @@
 #include "core/units.h"
 
 #define PG_CONNECT_MS UINT64_C(5000)  /* name, socket, TLS, login and the schema's check, each */
-#define PG_CALL_MS    UINT64_C(15000) /* a put, an enrolment, a place, a size */
+#define PG_CALL_MS    UINT64_C(10000) /* a put, an enrolment, a place, a size */
 #define PG_ROWS_MS    UINT64_C(60000) /* of a scan: between two answers; of a tidy: one statement */
 
 #define PG_ARGS_MOST 48u
@@ -65,6 +65,9 @@ void pg_arg_bytes(struct pg_args *a, Oid type, const void *bytes, size_t len);
  * limits stand a little behind ours. `is_reader`: the session can write nothing. -EHOSTUNREACH, -EINVAL (not a URL), -ENOMEM.
  * No message has a password. */
 int pg_connect(struct pg_wire *w, const char *url, bool is_reader, struct err *err);
+
+/* Has the other side hung up since the last call? Then lets go of the connection. Does not wait. */
+void pg_look_alive(struct pg_wire *w);
 
 /* Lets go of the connection, without waiting. Accepts what is not connected. */
 void pg_disconnect(struct pg_wire *w);

@@ -136,12 +136,12 @@ static int count_row(void *owner, const void *row)
 	return 0;
 }
 
-uint64_t store_count(struct pg_place *p, const struct table *t, const struct fleet_range *range)
+uint64_t store_count(struct pg_place *p, const struct table *t)
 {
 	struct err err = ERR_EMPTY;
 	uint64_t count = 0;
 
-	if (p->ops->scan(p->db, t, range, count_row, &count, &err) != 0)
+	if (p->ops->scan(p->db, t, &FLEET_RANGE_ALL, count_row, &count, &err) != 0)
 		fail_msg("%s", err.msg);
 	return count;
 }

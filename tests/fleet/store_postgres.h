@@ -7,7 +7,7 @@
 #include "fleet/stage.h"
 #include "store/fleet_store.h"
 
-#define NOON_NS INT64_C(1795953600000000000) /* 2026-11-30 00:00 UTC, plus nothing */
+#define DAWN_NS (INT64_C(20787) * 86400000000000) /* a day's start, 2026-11-30 */
 
 /* An open store in a database of its own. */
 struct pg_place {
@@ -33,7 +33,7 @@ void store_batch(struct fleet_batch *out, uint32_t server, uint64_t cycle, int64
 bool store_put(struct pg_place *p, const struct fleet_batch *batch);
 
 /* Rows of a table. */
-uint64_t store_count(struct pg_place *p, const struct table *t, const struct fleet_range *range);
+uint64_t store_count(struct pg_place *p, const struct table *t);
 
 /* The sum of a counter of statement rows (STATEMENT_CALLS, ...) in `t`: table_statement, or one of its sums. */
 uint64_t store_sum(struct pg_place *p, const struct table *t, unsigned counter);
