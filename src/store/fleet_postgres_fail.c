@@ -53,6 +53,13 @@ int pg_fail_lost(struct pg_wire *w, struct err *err)
 {
 	struct words said = words_of(w->conn != NULL ? PQerrorMessage(w->conn) : "");
 
+	/* libpq repeats a value that it cannot take, and it may be a password in a wrong place. */
+	if (strncmp(said.text, "invalid ", 8) == 0) {
+		err_set(err, -EHOSTUNREACH,
+			"cannot reach the store: libpq does not take a setting in its URL");
+		pg_disconnect(w);
+		return -EHOSTUNREACH;
+	}
 	err_set(err, -EHOSTUNREACH, "cannot reach the store: %s",
 		said.text[0] != '\0' ? said.text : "the connection was lost");
 	if (strstr(said.text, "root certificate") != NULL ||
@@ -85,10 +92,11 @@ static const struct {
 	{ "53", -EHOSTUNREACH }, { "58", -EIO },
 	{ "XX001", -EIO },	 { "XX002", -EIO },
 	{ "42501", -EACCES },	 { "42P01", -EBADMSG },
-	{ "42703", -EBADMSG },	 { "42804", -EBADMSG },
-	{ "3F000", -EBADMSG },	 { "23505", -EEXIST },
-	{ "23514", -ENOENT },	 { "22", -ERANGE },
-	{ "23502", -ERANGE },	 { "54000", -ERANGE },
+	{ "42P07", -EBADMSG },	 { "42703", -EBADMSG },
+	{ "42804", -EBADMSG },	 { "3F000", -EBADMSG },
+	{ "23505", -EEXIST },	 { "23514", -ENOENT },
+	{ "22", -ERANGE },	 { "23502", -ERANGE },
+	{ "54000", -ERANGE },
 };
 
 static int code_of(const char *sqlstate)

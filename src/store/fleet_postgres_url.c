@@ -271,6 +271,26 @@ static int add_ours(struct pg_settings *s)
 	return rc;
 }
 
+static int no_url(struct err *err)
+{
+	err_set(err, -EINVAL, "cannot open the store: its address is not a PostgreSQL URL");
+	return err_mend(
+		err,
+		"write it as postgresql://USER@HOST:PORT/DATABASE, or with the folder of a unix "
+		"socket: postgresql:///DATABASE?host=/run/postgresql; %% / : @ in names and "
+		"passwords stand as %%25 %%2F %%3A %%40");
+}
+
+/* A password with an @ of its own, or without one behind it, ends up as host or port, and would be said. */
+static bool is_mixed_up(struct pg_settings *s)
+{
+	const char *host = setting(s, "host"), *port = setting(s, "port");
+
+	if (port != NULL && port[strspn(port, "0123456789,")] != '\0')
+		return true;
+	return host != NULL && host[0] != '/' && strpbrk(host, "@ ") != NULL && host[0] != '@';
+}
+
 int pg_settings_read(const char *url, uint64_t ms, struct pg_settings *out, struct err *err)
 {
 	SCOPED(pg_settings_free) struct pg_settings s = { .count = 0 };
@@ -281,17 +301,13 @@ int pg_settings_read(const char *url, uint64_t ms, struct pg_settings *out, stru
 	options = PQconninfoParse(url, &why);
 	wipe(why);
 	PQfreemem(why);
-	if (options == NULL) {
-		err_set(err, -EINVAL, "cannot open the store: its address is not a PostgreSQL URL");
-		return err_mend(
-			err,
-			"write it as postgresql://USER@HOST:PORT/DATABASE, or with the folder of "
-			"a unix socket: postgresql:///DATABASE?host=/run/postgresql; %% / : @ in "
-			"names stand as %%25 %%2F %%3A %%40");
-	}
+	if (options == NULL)
+		return no_url(err);
 	for (PQconninfoOption *o = options; rc == 0 && o->keyword != NULL; o++)
 		if (o->val != NULL && o->val[0] != '\0')
 			rc = set(&s, o->keyword, o->val);
+	if (rc == 0 && is_mixed_up(&s))
+		return no_url(err);
 	if (rc == 0)
 		rc = add_ours(&s);
 	if (rc == 0)

@@ -333,12 +333,17 @@ void pg_look_alive(struct pg_wire *w)
 {
 	struct pollfd fd = { .events = POLLIN };
 
-	if (w->conn == NULL)
-		return;
-	fd.fd = PQsocket(w->conn);
-	if (fd.fd < 0 || (poll(&fd, 1, 0) > 0 && PQconsumeInput(w->conn) == 0) ||
-	    PQstatus(w->conn) == CONNECTION_BAD)
-		pg_disconnect(w);
+	/* Its last words come first, then the end of the stream. */
+	for (int i = 0; i < 8 && w->conn != NULL; i++) {
+		fd.fd = PQsocket(w->conn);
+		if (fd.fd >= 0 && PQstatus(w->conn) != CONNECTION_BAD && poll(&fd, 1, 0) == 0)
+			return;
+		if (fd.fd < 0 || PQstatus(w->conn) == CONNECTION_BAD ||
+		    PQconsumeInput(w->conn) == 0)
+			pg_disconnect(w);
+		else
+			(void)PQisBusy(w->conn); /* takes in what came */
+	}
 }
 
 static void no_notice(void *owner, const PGresult *res)
