@@ -77,10 +77,11 @@ static uint64_t run(uint64_t (*call)(uint64_t), uint64_t count)
 
 static void wait_for_recorder(void)
 {
-	uint64_t until_ns = now_ns() + UINT64_C(5000000000);
+	const uint64_t patience_ns = now_ns() + UINT64_C(5000000000);
+	uint64_t until_ns;
 
 	sink = hot_scope(sink); /* the first use is what a recorder finds */
-	while (!tare_is_watched() && now_ns() < until_ns)
+	while (!tare_is_watched() && now_ns() < patience_ns)
 		;
 	until_ns = now_ns() + UINT64_C(1000000000); /* until it has its interval */
 	while (now_ns() < until_ns)

@@ -26,7 +26,7 @@ struct table_at {
 
 static size_t at(const struct table_at *t, size_t column)
 {
-	return (size_t)((int)column + t->shift);
+	return (size_t)((ptrdiff_t)column + t->shift);
 }
 
 /* Is it a row of the table? Frames have their own place. */

@@ -14,8 +14,8 @@ enum field_type {
 	FIELD_BOOL, /* bool, as 0 or 1 */
 	FIELD_STR, /* struct str, any bytes: a BLOB unless it is valid UTF-8 without NUL, then TEXT */
 	FIELD_BATCHES, /* uint64_t[BATCH_COUNT]: a BLOB of (index byte, LEB128 value) pairs, zeros left out */
-	FIELD_F64,   /* double, finite */
-	FIELD_STEPS, /* struct histogram, as steps.h says: a BLOB of LEB128 numbers */
+	FIELD_F64,     /* double, finite */
+	FIELD_STEPS,   /* struct histogram, as steps.h says: a BLOB of LEB128 numbers */
 	FIELD_COUNTER, /* struct counter; not measured is NULL */
 	FIELD_DIGEST,  /* struct digest: a BLOB of 32 bytes; all zero is NULL */
 	FIELD_BLOB,    /* struct blob: a BLOB of any length */

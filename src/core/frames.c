@@ -73,7 +73,7 @@ struct frames_frame frames_make(uint64_t start_ns, uint64_t duration_ns, const u
 static uint32_t offer(struct frames *frames, const struct frames_frame *frame)
 {
 	const uint32_t room = frames->most - FRAMES_WORST;
-	uint64_t at = frames->sample_count;
+	uint64_t at;
 	struct frames_frame *sample = frames->kept + FRAMES_WORST;
 
 	frames->offered++;

@@ -64,8 +64,11 @@ static const struct window_row *window_at(const struct recording *r, uint32_t id
 static double calls_a_timed_one(const struct recording *r, uint32_t id, uint64_t at_ns)
 {
 	const struct window_row *w = window_at(r, id, at_ns);
-	double timed = w != NULL ? (double)w->firsts + (double)w->others : 0;
+	double timed;
 
+	if (w == NULL)
+		return 1;
+	timed = (double)w->firsts + (double)w->others;
 	return timed > 0 ? fmax((double)w->calls / timed, 1) : 1;
 }
 

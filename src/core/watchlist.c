@@ -164,7 +164,7 @@ static void start_pace(struct watchlist *w, struct watched *fresh)
 			continue;
 		pace_start(&w->settings.limits, w->settings.window_ns, &watched->pace, 1);
 		if (watched_is_paced(watched)) {
-			watched->pace.share_ps /= paced;
+			watched->pace.share_ps /= paced > 0 ? paced : 1;
 		} else {
 			watched->pace.interval = 1; /* each is timed */
 			watched->pace.share_ps = UINT64_MAX;

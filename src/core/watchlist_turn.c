@@ -78,7 +78,7 @@ static int add_to_calls(struct watchlist *w, struct calls *calls, struct calls_r
 			struct calls_seen *seen, const struct histogram *histogram)
 {
 	uint64_t late = late_of(seen), window = w->windows;
-	struct calls_row before = { 0 };
+	struct calls_row before;
 	int status;
 
 	if (late == 0)

@@ -222,7 +222,7 @@ static int publish(const struct search *s, struct places *out)
 
 	p.text = malloc(strings_bytes(s));
 	p.rows = calloc(s->count > 0 ? s->count : 1, sizeof(*p.rows));
-	p.met = calloc(s->wish_count, sizeof(*p.met));
+	p.met = calloc(s->wish_count + 1, sizeof(*p.met));
 	if (p.text == NULL || p.rows == NULL || p.met == NULL)
 		return -ENOMEM;
 	at = p.text;
@@ -239,6 +239,7 @@ static int publish(const struct search *s, struct places *out)
 		if (s->wishes[i].has_found)
 			p.met[p.met_count++] = shared.patterns[i];
 	*out = p;
+	/* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): scoped cleanup reads it */
 	p = PLACES_EMPTY;
 	return 0;
 }

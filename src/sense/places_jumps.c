@@ -65,7 +65,7 @@ void places_jumps_veto(const uint8_t *bytes, size_t length, uint64_t address,
 	low = ranges[0].start;
 	high = ranges[count - 1].end;
 	for (size_t at = 0; at < length; at++) {
-		int64_t distance;
+		int64_t distance = 0;
 		uint64_t target;
 		size_t size;
 

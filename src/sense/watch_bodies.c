@@ -315,7 +315,7 @@ static int run_rounds(struct watch_bodies *bodies, const struct watch_body_price
 
 int watch_bodies_measure(struct watch_bodies *bodies, struct watch_body_price *prices, size_t count)
 {
-	uint64_t ps[WATCH_BODIES_MOST][WATCH_BODIES_ROUNDS];
+	uint64_t ps[WATCH_BODIES_MOST][WATCH_BODIES_ROUNDS] = { { 0 } };
 	uint32_t calls[WATCH_BODIES_MOST];
 	int status = count > 0 && count <= WATCH_BODIES_MOST ? 0 : -EINVAL;
 

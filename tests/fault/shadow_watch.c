@@ -364,6 +364,12 @@ static bool is_same_slow(const struct slow_row *a, const struct slow_row *b)
 	       a->is_scaled == b->is_scaled && a->is_worst == b->is_worst;
 }
 
+static bool is_same_part(const struct slow_part_row *a, const struct slow_part_row *b)
+{
+	return a->slow == b->slow && a->place == b->place && a->watched == b->watched &&
+	       a->own_ns == b->own_ns;
+}
+
 static const char *slow_differs(const struct shadow_watch *w, const struct recording *r)
 {
 	uint32_t at = 0, part = 0;
@@ -375,8 +381,7 @@ static const char *slow_differs(const struct shadow_watch *w, const struct recor
 			return "slow_frame: a row is missing or differs";
 		for (uint32_t j = 0; j < w->slow[i].part_count; j++, part++)
 			if (part == r->slow_part_count ||
-			    memcmp(&w->slow[i].parts[j], &r->slow_parts[part],
-				   sizeof(r->slow_parts[part])) != 0)
+			    !is_same_part(&w->slow[i].parts[j], &r->slow_parts[part]))
 				return "slow_part: a row is missing or differs";
 	}
 	return at == r->slow_count && part == r->slow_part_count ? "" : "slow: a row too many";

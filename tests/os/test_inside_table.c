@@ -334,7 +334,7 @@ static void twelve_functions_one_at_five_million_a_second_are_not_sliced(void **
 		assert_int_equal(watchlist_pace(list, 0)->interval, 1286);
 		assert_true(spent <= 10 * TENTH);
 	}
-	assert_in_range(timed(0), 50000000 / 1286 * 0.97, 50000000 / 1286 * 1.03);
+	assert_in_range(timed(0), 50000000 / 1286.0 * 0.97, 50000000 / 1286.0 * 1.03);
 }
 
 /* One call in eight is ten times dearer, and one in eight is timed. */
