@@ -29,6 +29,7 @@ struct counted_now {
 	enum delta_life life; /* between the last visit and this one */
 	bool is_done;	      /* the answer came, and all of it could be read */
 	bool is_complete;
+	bool is_whole; /* not capped; others' rows may be hidden */
 	uint64_t rows, bad_rows;
 };
 

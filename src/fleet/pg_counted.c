@@ -208,6 +208,7 @@ int counted_commit(struct pg_body *b, enum counted_id id)
 		return 0;
 	m->before = b->now[id].visit;
 	m->has_before = true;
+	m->is_whole = b->now[id].is_whole && b->now[id].bad_rows == 0;
 	remembered_sweep(&m->rows, is_forgotten, &sweep);
 	if (!b->now[id].is_complete && id != COUNTED_FUNCTIONS)
 		age(&m->rows, b->server->visit);

@@ -14,6 +14,7 @@ enum fact_column {
 	FACT_ROLE,
 	FACT_DATABASE,
 	FACT_DBID,
+	FACT_ROLEID,
 	FACT_IS_SUPERUSER,
 	FACT_SEES_ALL,
 	FACT_TIMES_IO,
@@ -50,7 +51,7 @@ static int ask_facts(struct pg_body *b, struct ask *out)
 	text_clear(sql);
 	text_put(sql, "SELECT " PG_MARK
 		      " current_setting('server_version_num'), version(), current_user,"
-		      " d.datname, d.oid, r.rolsuper,"
+		      " d.datname, d.oid, r.oid, r.rolsuper,"
 		      " r.rolsuper OR pg_has_role('pg_read_all_stats', 'USAGE'),"
 		      " current_setting('track_io_timing')::bool,"
 		      " current_setting('track_functions') <> 'none'");
@@ -89,7 +90,7 @@ static int take_facts(struct pg_body *b, const struct cell *cells)
 	int64_t version;
 
 	if (!cell_i64(cells[FACT_VERSION], &version) || version < 90000 || version > 10000000 ||
-	    !cell_u32(cells[FACT_DBID], &f->dbid))
+	    !cell_u32(cells[FACT_DBID], &f->dbid) || !cell_u32(cells[FACT_ROLEID], &f->roleid))
 		return -EPROTO;
 	f->version = (int)version;
 	cell_copy(cells[FACT_VERSION_TEXT], f->version_text, sizeof(f->version_text));

@@ -202,8 +202,8 @@ static int take(struct pg_body *b, const struct statement_key *key, const struct
 	struct delta delta;
 	int code;
 
-	if (is_sum)
-		before.is_complete = false;
+	/* Our own statements can be seen whatever is hidden of others. */
+	before.is_complete = !is_sum && (before.is_complete || (m->is_whole && key->userid == b->facts.roleid));
 	if (old != NULL && old->statement != NULL && old->statement->state == TEXT_OWN)
 		row.is_kept = false;
 	code = counted_take(b, COUNTED_STATEMENTS, &row, &delta, out.counters, &here);
@@ -280,8 +280,9 @@ static int end_numbers(struct pg_body *b)
 	struct counted_now *now = &b->now[COUNTED_STATEMENTS];
 	int code = 0;
 
-	now->visit.is_complete = b->hidden_rows == 0 && b->number_rows <= b->settings.limits.rows;
-	if (b->number_rows > b->settings.limits.rows)
+	now->is_whole = b->number_rows <= b->settings.limits.rows;
+	now->visit.is_complete = b->hidden_rows == 0 && now->is_whole;
+	if (!now->is_whole)
 		pg_body_say(b, READING_STATEMENTS, "more rows than may be read: not all were");
 	if (b->hidden_rows > 0) {
 		pg_body_say(b, READING_STATEMENTS,

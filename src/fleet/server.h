@@ -20,7 +20,7 @@ struct server_facts {
 	int64_t started_server_ns, clock_server_ns; /* its clock at the moment of the last visit */
 	int64_t ahead_ns;			    /* this minus ours at the visit's beginning */
 	char role[64], database[64];
-	uint32_t dbid;
+	uint32_t roleid, dbid;
 	bool is_standby, is_superuser;
 	bool sees_all;		    /* pg_read_all_stats: other roles' texts and activity */
 	char statements_schema[64]; /* of pg_stat_statements, by pg_extension; empty: not here */

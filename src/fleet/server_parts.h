@@ -23,6 +23,7 @@ struct counted_memory {
 	struct remembered_table rows;
 	struct delta_visit before; /* the last visit */
 	bool has_before;
+	bool is_whole; /* nothing was capped then: what we may see at all was seen */
 };
 
 /* Names of databases and roles, by oid. */

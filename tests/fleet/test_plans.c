@@ -381,7 +381,8 @@ static void costs_make_no_other_shape_and_a_dropped_index_does(void **state)
 	shape = d.found[0].plan.shape;
 	content = d.found[0].plan.plan;
 	stage_run(&stage, NULL,
-		  "insert into shaped select i, i from generate_series(10001, 300000) i; analyze shaped");
+		  "insert into shaped select i, i from generate_series(10001, 300000) i; analyze "
+		  "shaped");
 	desk_plan_one(&d, text);
 	assert_int_equal(by_text(&d.found[1].plan.shape, &shape), 0);
 	assert_int_not_equal(by_text(&d.found[1].plan.plan, &content), 0);
