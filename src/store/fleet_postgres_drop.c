@@ -148,6 +148,7 @@ static int drop(struct tidy *t, const struct pg_part *part, struct err *err)
 	rc = part->is_attached ? detach(t, part, &name, err) : 0;
 	if (rc == -ETIMEDOUT && t->p->wire.conn != NULL) {
 		t->out.is_more = true; /* somebody still reads it */
+		*err = ERR_EMPTY;
 		return 0;
 	}
 	if (rc == 0)

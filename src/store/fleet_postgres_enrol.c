@@ -201,6 +201,7 @@ int pg_enrol(void *db, struct server_row *servers, size_t count, struct err *err
 
 		if (count > 0)
 			memcpy(copy, servers, count * sizeof(*copy));
+		*err = ERR_EMPTY;
 		rc = enrol_once(&e, err);
 		if (rc != 0)
 			pg_abandon(p);

@@ -389,6 +389,7 @@ int pg_put(void *db, const struct fleet_batch *const *batches, size_t count, boo
 		return err_set(err, -ENOMEM, "out of memory");
 	/* Each table of events may show once that its keys were there, each partition that it has gone. */
 	for (size_t tries = 0; tries < fleet_table_count + 3; tries++) {
+		*err = ERR_EMPTY; /* of the try before */
 		rc = put_once(p, batches, count, (bool *)there.bytes, err);
 		if (rc != 0)
 			pg_abandon(p);
