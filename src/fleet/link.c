@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/scoped.h"
 #include "fleet/link_own.h"
@@ -14,6 +16,26 @@
 #include "fleet/settings_parts.h"
 
 #define VAIN_MOST 3 /* questions in a row without a connection, then the script ends */
+
+/* A server can ask for Kerberos, and its library then asks name servers for ours: a configuration that cannot be read makes it refuse at
+ * once. It is a file without a name, and stays open. */
+static void turn_kerberos_off(void)
+{
+	static const char name[] = "KRB5_CONFIG", broken[] = "[";
+	const char *before = getenv(name);
+	char path[32];
+	int fd;
+
+	if (before != NULL && strncmp(before, "/proc/self/fd/", 14) == 0)
+		return;
+	fd = memfd_create("no kerberos", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, broken, 1) != 1) {
+		setenv(name, "/proc/self/fd/-1", 1);
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	setenv(name, path, 1);
+}
 
 void link_forget_environment(void)
 {
@@ -25,8 +47,7 @@ void link_forget_environment(void)
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		unsetenv(names[i]);
-	/* A server can ask for Kerberos, and its library then asks name servers for ours: a file that is none makes it refuse at once. */
-	setenv("KRB5_CONFIG", "/proc/self/stat", 1);
+	turn_kerberos_off();
 }
 
 void link_read_error(const char *text, struct answer *out)
@@ -90,8 +111,14 @@ static void give_up_step(struct link *k)
 	if (s == NULL)
 		return;
 	s->link = NULL;
-	if (workers_take_back(k->hall->steps, &s->job))
+	if (workers_take_back(k->hall->steps, &s->job)) {
 		s->job.done(&s->job);
+		return;
+	}
+	if (k->ghost != NULL) /* cannot be: none is begun while there is one */
+		k->ghost->ghost_of = NULL;
+	s->ghost_of = k;
+	k->ghost = s;
 }
 
 void link_shut(struct link *k)
@@ -117,6 +144,8 @@ void link_close(struct link *k)
 	if (k == NULL)
 		return;
 	link_stop(k);
+	if (k->ghost != NULL)
+		k->ghost->ghost_of = NULL;
 	settings_server_free(&k->settings);
 	free(k->database);
 	free(k);

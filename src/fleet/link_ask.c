@@ -6,15 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "core/scoped.h"
 #include "fleet/link_own.h"
+#include "fleet/link_read.h"
 
 #define COLUMNS_MOST	512
-#define TURN_MOST_NS	(10 * NS_PER_MS) /* of rows handed on in one turn */
+#define TURN_MOST_NS	(4 * NS_PER_MS)	 /* of rows handed on in one turn */
 #define PARSE_MOST_NS	(40 * NS_PER_MS) /* of our CPU for what one turn read: more is an attack */
+#define READ_MOST_BYTES (64 * 1024)	 /* in one turn */
 #define IDLE_WAKES_MOST 8
 #define GROWN_BYTES	(1 << 20)
 
@@ -255,6 +256,7 @@ static void take_results(struct link *k)
 		if (code != 0)
 			return;
 		if (++results % 64 == 0 && loop_now().ns - began_ns > TURN_MOST_NS) {
+			loop_unwatch(k->hall->loop, &k->watch); /* no more is read before */
 			loop_set(k->hall->loop, &k->again, loop_now().ns);
 			return;
 		}
@@ -268,17 +270,20 @@ static void take_results(struct link *k)
 /* Nobody asked anything: the server has closed the connection, or chatters. */
 static void is_idle_ready(struct link *k)
 {
-	if (PQconsumeInput(k->conn) == 1 && PQstatus(k->conn) == CONNECTION_OK &&
-	    ++k->idle_wakes <= IDLE_WAKES_MOST)
-		return;
-	link_shut(k);
+	bool is_open;
+
+	link_read_begin(READ_MOST_BYTES, NULL);
+	is_open = PQconsumeInput(k->conn) == 1;
+	link_read_end();
+	if (!is_open || PQstatus(k->conn) != CONNECTION_OK || ++k->idle_wakes > IDLE_WAKES_MOST)
+		link_shut(k);
 }
 
 void link_ready(void *owner, uint32_t events)
 {
 	struct link *k = owner;
 	uint64_t cpu_ns;
-	int waiting = 0;
+	bool is_open;
 
 	k->cpu_ns = loop_cpu_ns();
 	if (k->state == LINK_CONNECTING) {
@@ -289,14 +294,15 @@ void link_ready(void *owner, uint32_t events)
 		is_idle_ready(k);
 		return;
 	}
-	if ((events & EPOLLOUT) != 0 && flush(k) != 0) {
+	if ((events == 0 || (events & EPOLLOUT) != 0) && flush(k) != 0) {
 		lose(k, "the connection was closed");
 		return;
 	}
 	if ((events & ~(uint32_t)EPOLLOUT) != 0) {
-		if (ioctl(PQsocket(k->conn), FIONREAD, &waiting) == 0 && waiting > 0)
-			k->unrowed_bytes += (uint64_t)waiting;
-		if (PQconsumeInput(k->conn) != 1) {
+		link_read_begin(READ_MOST_BYTES, NULL);
+		is_open = PQconsumeInput(k->conn) == 1;
+		k->unrowed_bytes += link_read_end();
+		if (!is_open) {
 			/* What came before the end may say why. */
 			struct answer why = { .is_ok = false };
 

@@ -1,6 +1,7 @@
 /* link_connect.c - making a connection: the address by a thread, libpq's steps by a thread, a deadline over all of it and one over
  * the TLS handshake. */
 #include "fleet/link_own.h"
+#include "fleet/link_read.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,9 +17,10 @@
 #define NOTHING_BUT                                                                                \
 	"password='' options='' hostaddr='' sslcrl='' sslcrldir='' sslpassword='' requirepeer='' " \
 	"passfile='/dev/null/none'"
-#define NO_FILE	   "/dev/null/none" /* cannot be: neither a password file nor a client's key */
-#define STEPS_MOST 1000 /* of one connecting, each reads 16 KB at most: a dozen is usual */
-#define ALL_ROOTS  "/etc/ssl/certs/ca-certificates.crt"
+#define NO_FILE		"/dev/null/none" /* cannot be: neither a password file nor a client's key */
+#define STEPS_MOST	1000		 /* of one connecting: a dozen is usual */
+#define READ_MOST_BYTES (64 * 1024)	 /* in one step */
+#define ALL_ROOTS	"/etc/ssl/certs/ca-certificates.crt"
 
 static void put(char **at, const char *text)
 {
@@ -176,6 +178,13 @@ static void start(struct link_step *s)
 		s->polled = PGRES_POLLING_FAILED;
 }
 
+static void poll_once(struct link_step *s)
+{
+	link_read_begin(READ_MOST_BYTES, &s->scan);
+	s->polled = PQconnectPoll(s->conn);
+	link_read_end();
+}
+
 static void work(struct job *job)
 {
 	struct link_step *s = (struct link_step *)job;
@@ -183,7 +192,7 @@ static void work(struct job *job)
 	if (s->is_start)
 		start(s);
 	else
-		s->polled = PQconnectPoll(s->conn);
+		poll_once(s);
 	s->is_in_tls = s->conn != NULL && PQstatus(s->conn) == CONNECTION_SSL_STARTUP;
 }
 
@@ -199,6 +208,7 @@ static int begin_step(struct link *k, bool is_start)
 	s->job = (struct job){ .work = work, .done = step_is_done };
 	s->link = k;
 	s->is_start = is_start;
+	s->scan = k->scan;
 	s->way = is_start ? way_of(k) : NULL;
 	if (!is_start || s->way != NULL) {
 		s->conn = k->conn;
@@ -270,6 +280,11 @@ static void has_failed(struct link *k)
 	struct answer answer = { .is_ok = false };
 
 	link_read_error(PQerrorMessage(k->conn), &answer);
+	if (k->scan.has_tripped) {
+		k->hall->refused++;
+		snprintf(answer.message, sizeof(answer.message),
+			 "it asks for a million rounds of SCRAM or more");
+	}
 	give_up(k, answer.sqlstate, answer.message);
 }
 
@@ -281,10 +296,13 @@ static void step_is_done(struct job *job)
 	char why[sizeof(s->err.msg)];
 
 	if (k == NULL) {
+		if (s->ghost_of != NULL)
+			s->ghost_of->ghost = NULL;
 		step_free(s);
 		return;
 	}
 	k->step = NULL;
+	k->scan = s->scan;
 	k->conn = s->conn;
 	s->conn = NULL;
 	snprintf(why, sizeof(why), "%s", s->err.msg);
@@ -349,9 +367,12 @@ void link_begin(struct link *k, const char *database)
 		k->database = database != NULL ? strdup(database) : NULL;
 		if (database != NULL && k->database == NULL)
 			code = -ENOMEM;
+		if (k->ghost != NULL)
+			code = -EBUSY;
 		k->connect_left_ns = k->limits.connect_ns;
 		k->phase_began_ns = 0;
 		k->steps = 0;
+		k->scan = (struct link_scan){ 0 };
 		set_deadline(k, false);
 		/* Another database is at the same address. */
 		is_known = (database != NULL && k->has_addresses) ||
@@ -372,7 +393,9 @@ void link_begin(struct link *k, const char *database)
 	k->state = LINK_FAILED; /* told in a later turn */
 	k->answer = (struct answer){ .is_ok = false };
 	snprintf(k->answer.message, sizeof(k->answer.message), "%s",
-		 code == -EAGAIN ? "no thread can be started" : "out of memory");
+		 code == -EAGAIN  ? "no thread can be started"
+		 : code == -EBUSY ? "a step of the connecting before has not ended"
+				  : "out of memory");
 	loop_set(k->hall->loop, &k->turn, loop_now().ns);
 }
 

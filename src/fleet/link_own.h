@@ -5,6 +5,7 @@
 #include <libpq-fe.h>
 
 #include "fleet/link.h"
+#include "fleet/link_read.h"
 #include "fleet/resolve.h"
 
 enum link_state {
@@ -19,9 +20,11 @@ enum link_state {
 
 /* A step of connecting, in a worker's thread. It owns the connection until it is done; given up, it is closed there. */
 struct link_step {
-	struct job job;	      /* first: the same address */
-	struct link *link;    /* NULL: given up */
-	PGconn *conn;	      /* owned while the job is under way */
+	struct job job;	       /* first: the same address */
+	struct link *link;     /* NULL: given up */
+	struct link *ghost_of; /* given up while at work: who waits for its end; may be NULL */
+	PGconn *conn;	       /* owned while the job is under way */
+	struct link_scan scan;
 	bool is_start;	      /* PQconnectStartParams, else PQconnectPoll */
 	struct link_way *way; /* owned; is_start: where to */
 	PostgresPollingStatusType polled;
@@ -53,6 +56,8 @@ struct link {
 		turn; /* again: rows were left; turn: callbacks to come */
 	struct lookup *lookup;
 	struct link_step *step;
+	struct link_step *ghost; /* borrowed: given up, and still at work; no other one is begun */
+	struct link_scan scan;
 	bool is_in_tls;
 	uint64_t connect_left_ns, phase_began_ns; /* of connect_ns; since when the deadline runs */
 	uint32_t idle_wakes, steps;		  /* since it is idle; of this connecting */

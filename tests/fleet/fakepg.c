@@ -1,4 +1,4 @@
-/* fakepg.c - many servers in one process, by epoll. Usage: fakepg FOLDER COUNT ROWS [tcp] [WAY=COUNT]...
+/* fakepg.c - many servers in one process, by epoll. Usage: fakepg FOLDER COUNT ROWS [tcp] [every=SECONDS] [WAY=COUNT]...
  * Endpoint i (from 0) is FOLDER/.s.PGSQL.(10000 + i), with `tcp` 127.0.0.1 and a port that the first lines tell; the first ones have the ways
  * given, in that order, the rest are fine. Prints "ready" when all listen, and at SIGTERM what was seen. */
 #include <arpa/inet.h>
@@ -20,11 +20,10 @@
 #include "fleet/fakepg.h"
 
 #define PORT_FIRST 10000
-#define RESTART_S  20
 
 static struct endpoint *endpoints;
 static struct conn *conns;
-static unsigned endpoint_count, rows_asked;
+static unsigned endpoint_count, rows_asked, restart_every_s = 20;
 static int epoll;
 
 double fake_now_s(void)
@@ -128,7 +127,7 @@ static void accept_one(struct endpoint *e)
 static void tick(double now)
 {
 	static double trickled, restarted;
-	bool trickles = now - trickled >= 1, restarts = now - restarted >= RESTART_S;
+	bool trickles = now - trickled >= 1, restarts = now - restarted >= restart_every_s;
 
 	if (trickles)
 		trickled = now;
@@ -203,7 +202,13 @@ static void give_ways(int argc, char **argv)
 
 	for (int i = 0; i < argc; i++) {
 		const char *equals = strchr(argv[i], '=');
-		unsigned way = 0, count = equals != NULL ? (unsigned)atoi(equals + 1) : 0;
+		unsigned way = 0, count;
+
+		if (strncmp(argv[i], "every=", 6) == 0) {
+			restart_every_s = (unsigned)atoi(argv[i] + 6);
+			continue;
+		}
+		count = equals != NULL ? (unsigned)atoi(equals + 1) : 0;
 
 		while (way < WAY_COUNT && equals != NULL &&
 		       (strncmp(argv[i], way_names[way], (size_t)(equals - argv[i])) != 0 ||

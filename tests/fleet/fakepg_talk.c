@@ -129,6 +129,8 @@ static void answer(struct conn *c, const char *sql, bool is_simple)
 	default:
 		break;
 	}
+	if (c->is_endless)
+		a.sql = "SELECT one"; /* what is poured has one column */
 	if (is_simple || c->is_endless)
 		answer_describe(&c->out, &a);
 	if (a.way == WAY_HUGE) {
@@ -196,8 +198,8 @@ static void take_message(struct conn *c, char type, const char *body, size_t len
 		break;
 	case 'D':
 		a.sql = body[0] == 'S' ? sql_of(c, body + 1) : c->portal;
-		if (c->of->way != WAY_STALL && c->of->way != WAY_COPY && !c->is_endless &&
-		    a.sql != NULL)
+		if (a.way != WAY_STALL && a.way != WAY_COPY && a.way != WAY_ROWS &&
+		    a.way != WAY_HUGE && a.way != WAY_NOTICES && a.sql != NULL)
 			answer_describe(&c->out, &a);
 		break;
 	case 'E':
