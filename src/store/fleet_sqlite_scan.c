@@ -112,6 +112,12 @@ static bool is_stale(const struct fleet_sqlite *f)
 	return mtime_ns != f->seen_mtime_ns || inode != f->seen_inode;
 }
 
+/* Not in the middle of another scan. After a failure there is nothing to go on with. */
+static bool must_reopen(const struct fleet_sqlite *f)
+{
+	return f->db == NULL || (sqlite3_get_autocommit(f->db) && is_stale(f));
+}
+
 static int scan_failed(struct scan *s, int rc)
 {
 	return fleet_fail(s->f, rc, "read", s->err);
@@ -340,7 +346,7 @@ int fleet_sqlite_scan(void *db, const struct table *t, const struct fleet_range 
 	if (fleet_place(t) == fleet_table_count)
 		return err_set(err, -EINVAL, "cannot read table %s: it is none of a fleet's",
 			       t->name);
-	rc = is_stale(s.f) ? fleet_reader_open(s.f, err) : 0;
+	rc = must_reopen(s.f) ? fleet_reader_open(s.f, err) : 0;
 	if (rc == 0)
 		rc = begin(s.f, &is_outer, err);
 	if (rc == 0)
@@ -350,7 +356,7 @@ int fleet_sqlite_scan(void *db, const struct table *t, const struct fleet_range 
 	s.rows = s.times = NULL;
 	if (is_outer)
 		sqlite_run(s.f->db, "COMMIT");
-	if (rc == 0 && is_stale(s.f))
+	if ((rc == 0 || rc == -EBADMSG) && is_stale(s.f))
 		rc = err_set(err, -EAGAIN, "cannot read '%s': it changed meanwhile, try again",
 			     s.f->path);
 	return rc;

@@ -45,8 +45,9 @@ typedef int fleet_row_fn(void *owner, const void *row);
 
 /* What tidying did in one step. */
 struct fleet_tidied {
-	uint64_t summed_rows, dropped_rows, dropped_payloads, freed_bytes;
-	bool is_more; /* there is more to do: call again */
+	uint64_t summed_rows, dropped_rows, dropped_payloads;
+	uint64_t freed_bytes; /* of payloads */
+	bool is_more;	      /* there is more to do: call again */
 };
 
 struct fleet_store_ops {
@@ -71,12 +72,14 @@ struct fleet_store_ops {
 	/* One place of a slot's `allowance` of owed captures, fleet-wide; *out_has: whether there was one. One statement. */
 	int (*take_place)(void *db, uint32_t reading, int64_t slot, uint32_t allowance,
 			  bool *out_has, struct err *err);
-	/* Calls `fn` for each row of `t` in the order of its key. Works in one short snapshot. */
+	/* Calls `fn` for each row of `t` in the order of its key. Works in one short snapshot; `fn` leaves the store alone. -EBADMSG: a foreign store, with table
+	 * and column; -EAGAIN: a file that nobody was writing is being written now, and some rows were given already: try again. */
 	int (*scan)(void *db, const struct table *t, const struct fleet_range *range,
 		    fleet_row_fn *fn, void *owner, struct err *err);
 	/* Sums what is to be summed (whole hours, days), drops what is too old or too much; at most about `budget_ns` of work a call.
 	 * Raw rows go only when their sums are kept; payloads go when no row names them and they were not seen for as long as raw rows
-	 * stay, and over their size the longest unseen first. */
+	 * stay, and over their size the longest unseen first. Raw rows and runs stay for an hour at least, hours for a day longer than raw rows,
+	 * days for a day longer than hours. */
 	int (*tidy)(void *db, struct wall now, const struct fleet_limits *limits,
 		    uint64_t budget_ns, struct fleet_tidied *out, struct err *err);
 	/* Bytes of the store as a whole. */
@@ -87,7 +90,7 @@ struct fleet_store_ops {
 extern const struct fleet_store_ops fleet_store_sqlite, fleet_store_postgres;
 
 /* Is this file a fleet's store (SQLite), of any version? Looks at its first 100 bytes only, takes no lock. False: a recording, anything else,
- * or it cannot be read. */
+ * or it cannot be read. Not for a file that this process has open: closing it again would drop SQLite's locks. */
 bool fleet_store_is(const char *path);
 
 /* The engine for "sqlite://PATH", "PATH" or "postgresql://..." (also "postgres://"). -EINVAL names the schemes there are; -ENOTSUP: this build

@@ -260,7 +260,30 @@ static void a_hostile_file_is_refused_with_table_and_column(void **state)
 	}
 }
 
-/* A scope for rows that no batch would take. */
+static void a_reader_whose_file_went_away_says_so_and_finds_it_again(void **state)
+{
+	struct err err = ERR_EMPTY;
+	char path[PLACE_BYTES * 2], away[PLACE_BYTES * 2];
+	void *db, *reader;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s", place_file(&place, "moved.tare"));
+	snprintf(away, sizeof(away), "%s", place_file(&place, "away.tare"));
+	ok(fleet_store_sqlite.open(path, FLEET_WRITE, &db, &err), &err);
+	fleet_store_sqlite.close(db);
+	ok(fleet_store_sqlite.open(path, FLEET_READ, &reader, &err), &err);
+	assert_int_equal(rename(path, away), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(fleet_store_sqlite.scan(reader, &table_run, &FLEET_RANGE_ALL,
+							 take_any, NULL, &err),
+				 -ENOENT);
+	assert_int_equal(rename(away, path), 0);
+	ok(fleet_store_sqlite.scan(reader, &table_run, &FLEET_RANGE_ALL, take_any, NULL, &err),
+	   &err);
+	fleet_store_sqlite.close(reader);
+}
+
+/* Rows that no batch would take. */
 static void a_row_that_cannot_be_written_takes_nothing_with_it(void **state)
 {
 	struct statement_row row = { .server = 1, .at_wall_ns = BASE_NS };
@@ -296,6 +319,7 @@ int main(void)
 		cmocka_unit_test(a_second_writer_is_refused_with_the_holders_pid),
 		cmocka_unit_test(a_newer_schema_is_refused_with_the_version_it_needs),
 		cmocka_unit_test(a_hostile_file_is_refused_with_table_and_column),
+		cmocka_unit_test(a_reader_whose_file_went_away_says_so_and_finds_it_again),
 		cmocka_unit_test(a_row_that_cannot_be_written_takes_nothing_with_it),
 	};
 	int failed;
