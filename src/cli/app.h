@@ -40,7 +40,8 @@ struct command {
 	bool ends_at_command; /* options end where CMD begins */
 };
 
-extern const struct command command_record, command_watch, command_report, command_doctor;
+extern const struct command command_record, command_watch, command_collect, command_report,
+	command_doctor;
 
 /* All commands, in the order of the help. */
 extern const struct command *const commands[];

@@ -9,6 +9,7 @@
 const struct command *const commands[] = {
 	&command_record,
 	&command_watch,
+	&command_collect,
 	&command_report,
 	&command_doctor,
 };

@@ -126,7 +126,7 @@ struct pg_column {
 };
 
 /* Appends ", a + b" for each column, ", NULL" for one that is not there. `there` has commas around each name. */
-void pg_put_columns(struct text *sql, const struct pg_column *columns, size_t count,
+void pg_ask_columns(struct text *sql, const struct pg_column *columns, size_t count,
 		    const char *there);
 bool pg_has_column(const char *there, const char *name);
 

@@ -37,7 +37,7 @@ static void put_column(struct text *sql, const struct pg_column *column, const c
 		text_put(sql, ", NULL");
 }
 
-void pg_put_columns(struct text *sql, const struct pg_column *columns, size_t count,
+void pg_ask_columns(struct text *sql, const struct pg_column *columns, size_t count,
 		    const char *there)
 {
 	for (size_t i = 0; i < count; i++)

@@ -42,7 +42,7 @@ static int databases_ask(struct pg_body *b, struct ask *out, struct err *err)
 	text_clear(sql);
 	text_put(sql, "SELECT " PG_MARK " datid, datname, numbackends");
 	pg_put_moment(sql, "stats_reset");
-	pg_put_columns(sql, columns, DATABASE_COUNTERS, b->database_columns);
+	pg_ask_columns(sql, columns, DATABASE_COUNTERS, b->database_columns);
 	text_put(sql, " FROM pg_stat_database");
 	return pg_body_ask(b, out, DB_COLUMNS + DATABASE_COUNTERS);
 }

@@ -26,7 +26,7 @@ int pg_ask_functions(struct pg_body *b, struct ask *out)
 		 " f.schemaname || '.' || f.funcname || '(' ||"
 		 " coalesce(pg_get_function_identity_arguments(f.funcid), '') || ')', d.datname");
 	pg_put_moment(sql, "d.stats_reset");
-	pg_put_columns(sql, columns, FUNCTION_COUNTERS, ",calls,total_time,self_time,");
+	pg_ask_columns(sql, columns, FUNCTION_COUNTERS, ",calls,total_time,self_time,");
 	text_put(sql, " FROM pg_stat_user_functions f, pg_stat_database d"
 		      " WHERE d.datname = current_database()");
 	return pg_body_ask(b, out, FUNC_COLUMNS + FUNCTION_COUNTERS);

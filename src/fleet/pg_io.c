@@ -38,7 +38,7 @@ static void put_columns(struct pg_body *b)
 	memcpy(there, b->io_columns, sizeof(b->io_columns));
 	if (pg_has_column(there, "op_bytes"))
 		strcat(there, "reads * op_bytes,writes * op_bytes,");
-	pg_put_columns(&b->sql, columns, IO_COUNTERS, there);
+	pg_ask_columns(&b->sql, columns, IO_COUNTERS, there);
 }
 
 static int io_ask(struct pg_body *b, struct ask *out, struct err *err)

@@ -83,13 +83,13 @@ static int ask_numbers(struct pg_body *b, struct ask *out)
 
 	text_clear(sql);
 	text_put(sql, "SELECT " PG_MARK " dbid, userid, queryid");
-	pg_put_columns(sql, &toplevel, 1, b->statement_columns);
-	pg_put_columns(sql, &longest, 1, b->statement_columns);
+	pg_ask_columns(sql, &toplevel, 1, b->statement_columns);
+	pg_ask_columns(sql, &longest, 1, b->statement_columns);
 	if (pg_has_column(b->statement_columns, "stats_since"))
 		pg_put_moment(sql, "stats_since");
 	else
 		text_put(sql, ", NULL");
-	pg_put_columns(sql, columns, STATEMENT_COUNTERS, b->statement_columns);
+	pg_ask_columns(sql, columns, STATEMENT_COUNTERS, b->statement_columns);
 	put_from(b, "pg_stat_statements(false)");
 	text_printf(sql, " LIMIT %llu", (unsigned long long)b->settings.limits.rows + 1);
 	return pg_body_ask(b, out, LEAD_COLUMNS + STATEMENT_COUNTERS);

@@ -18,7 +18,7 @@
 
 const struct setting_def setting_defs[] = {
 	{ IN_COLLECT, "store", SETTING_TEXT, OF(store), "/var/lib/tare/fleet.tare", 0, 0, NULL,
-	  "a path, sqlite://PATH or postgresql://...", "where what is collected is kept" },
+	  "a path, sqlite://PATH or postgresql://USER@HOST/DATABASE", "where what is collected is kept" },
 	{ IN_COLLECT, "store_password", SETTING_SECRET, OF(store_password), "", 0, 0, NULL,
 	  "env:NAME, file:/path or cred:NAME", "the password of a postgresql:// store" },
 	{ IN_COLLECT, "spool", SETTING_PATH, OF(spool), "/var/lib/tare/spool", 0, 0, NULL,

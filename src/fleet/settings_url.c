@@ -27,31 +27,58 @@ static const char *behind_scheme(const char *url)
 	return strncmp(url, "postgres://", 11) == 0 ? url + 11 : NULL;
 }
 
-bool settings_url_password(const char *url, size_t *out_at, size_t *out_len)
+/* The password in front of the host. */
+static bool find_in_user(const char *url, size_t *out_at, size_t *out_len)
 {
 	const char *at = behind_scheme(url);
-	size_t user, whole;
+	size_t whole = strcspn(at, "@/"), user = strcspn(at, ":@/");
 
-	if (at == NULL)
+	if (at[whole] != '@' || user + 1 >= whole)
 		return false;
-	whole = strcspn(at, "@/");
-	user = strcspn(at, ":@/");
-	if (at[whole] == '@' && user < whole) {
-		*out_at = (size_t)(at + user + 1 - url);
-		*out_len = whole - user - 1;
+	*out_at = (size_t)(at + user + 1 - url);
+	*out_len = whole - user - 1;
+	return true;
+}
+
+/* The first password among the parameters behind `from`. */
+static bool find_in_parameters(const char *url, size_t from, size_t *out_at, size_t *out_len)
+{
+	for (const char *at = url + from + strcspn(url + from, "?&"); *at != '\0';
+	     at += 1 + strcspn(at + 1, "&")) {
+		size_t name = strcspn(at + 1, "=&");
+
+		if (name < 8 || strncmp(at + 1 + name - 8, "password", 8) != 0 ||
+		    at[1 + name] != '=')
+			continue;
+		*out_at = (size_t)(at + 1 + name + 1 - url);
+		*out_len = strcspn(url + *out_at, "&");
 		if (*out_len > 0)
 			return true;
 	}
-	for (at = strchr(at, '?'); at != NULL && *at != '\0'; at += 1 + strcspn(at + 1, "&")) {
-		if (strncmp(at + 1, "password=", 9) != 0 &&
-		    strncmp(at + 1, "sslpassword=", 12) != 0)
-			continue;
-		at += 1 + strcspn(at + 1, "=");
-		*out_at = (size_t)(at + 1 - url);
-		*out_len = strcspn(at + 1, "&");
-		return *out_len > 0;
-	}
 	return false;
+}
+
+bool settings_url_password(const char *url, size_t *out_at, size_t *out_len)
+{
+	if (behind_scheme(url) == NULL)
+		return false;
+	return find_in_user(url, out_at, out_len) || find_in_parameters(url, 0, out_at, out_len);
+}
+
+bool settings_url_hide(char *url)
+{
+	size_t at = 0, len = 0;
+	bool has_one = false;
+
+	if (behind_scheme(url) == NULL)
+		return false;
+	if (find_in_user(url, &at, &len)) {
+		memset(url + at, '*', len);
+		has_one = true;
+	}
+	for (at = len = 0; find_in_parameters(url, at + len, &at, &len); has_one = true)
+		memset(url + at, '*', len);
+	return has_one;
 }
 
 /* Keywords of a URL, and the keys that they are. */

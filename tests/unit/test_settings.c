@@ -391,6 +391,18 @@ static void the_password_of_a_url_is_found(void **state)
 	}
 }
 
+static void all_passwords_of_a_url_are_overwritten(void **state)
+{
+	char both[] = "postgresql://u:hush@h/d?x=1&password=hush&sslpassword=hush";
+	char none[] = "postgresql://u@h/d?passwords=x";
+
+	(void)state;
+	assert_true(settings_url_hide(both));
+	assert_string_equal(both, "postgresql://u:****@h/d?x=1&password=****&sslpassword=****");
+	assert_false(settings_url_hide(none));
+	assert_string_equal(none, "postgresql://u@h/d?passwords=x");
+}
+
 static void only_this_machine_is_local(void **state)
 {
 	static const struct {
@@ -439,6 +451,7 @@ int main(void)
 		cmocka_unit_test(a_url_makes_one_server_and_its_password_is_apart),
 		cmocka_unit_test(no_message_about_a_url_holds_a_part_of_it),
 		cmocka_unit_test(the_password_of_a_url_is_found),
+		cmocka_unit_test(all_passwords_of_a_url_are_overwritten),
 		cmocka_unit_test(only_this_machine_is_local),
 	};
 
