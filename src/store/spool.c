@@ -321,7 +321,8 @@ void spool_done(struct spool *s)
 	}
 	s->state.batches -= s->given < s->state.batches ? s->given : s->state.batches;
 	s->count -= gone;
-	memmove(s->segments, s->segments + gone, s->count * sizeof(*s->segments));
+	if (gone > 0)
+		memmove(s->segments, s->segments + gone, s->count * sizeof(*s->segments));
 	s->given = 0;
 	s->reading = 0;
 	s->sure_at = s->at;
