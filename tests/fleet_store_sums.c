@@ -296,7 +296,7 @@ static void whatever_the_order_of_visits_and_tidying_nothing_is_lost_or_doubled(
 	rng_seed(&r, 3);
 	for (uint64_t i = 0; i < 400; i++) {
 		int64_t now_ns = BASE_NS + (int64_t)i * 15 * DAY_NS / 400;
-		uint64_t late = rng_below(&r, 4) == 0 ? rng_below(&r, (uint64_t)(4 * DAY_NS))
+		uint64_t late = rng_below(&r, 4) == 0 ? rng_below(&r, (uint64_t)(7 * DAY_NS))
 						      : rng_below(&r, (uint64_t)HOUR_NS);
 		int64_t at_ns = now_ns - (int64_t)late < BASE_NS ? now_ns : now_ns - (int64_t)late;
 		uint32_t server = 1 + (uint32_t)rng_below(&r, 2);

@@ -17,7 +17,7 @@
 #define CHECKPOINT_PAGES \
 	4096 /* 16 MB of -wal: pages written again and again reach the database once */
 #define CLOSE_WAIT_MS 5
-#define CLOSE_TRIES   50
+#define CLOSE_TRIES   20
 #define BUSY_WAIT_MS  2000
 #define WRITER_PRAGMA                                                                       \
 	"PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA temp_store=MEMORY;" \

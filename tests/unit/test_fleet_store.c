@@ -283,6 +283,55 @@ static void a_reader_whose_file_went_away_says_so_and_finds_it_again(void **stat
 	fleet_store_sqlite.close(reader);
 }
 
+/* So many payloads of 4 KB, in one batch. */
+static void put_payloads(void *db, uint64_t cycle, uint32_t count)
+{
+	static char bytes[4000];
+	struct fleet_batch b = { .server = 1, .cycle = cycle };
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct payload_row row = { .server = 1,
+					   .content = { bytes, sizeof(bytes) },
+					   .seen_wall_ns = BASE_NS };
+
+		memcpy(row.digest.bytes, &i, sizeof(i));
+		row.digest.bytes[31] = (uint8_t)cycle;
+		batch_add(&b, &table_payload, &row);
+	}
+	put_one(db, &b);
+}
+
+static void the_file_gives_room_back_and_does_not_creep(void **state)
+{
+	struct fleet_limits limits = FLEET_LIMITS_DEFAULT;
+	uint64_t full = 0;
+	struct err err = ERR_EMPTY;
+	char path[PLACE_BYTES * 2];
+	void *db;
+
+	(void)state;
+	limits.payload_bytes = 400000;
+	snprintf(path, sizeof(path), "%s", place_file(&place, "room.tare"));
+	for (uint64_t round = 1; round <= 3; round++) {
+		uint64_t now_bytes = 0;
+
+		ok(fleet_store_sqlite.open(path, FLEET_WRITE, &db, &err), &err);
+		put_payloads(db, round, 2000);
+		fleet_store_sqlite.close(db);
+		ok(fleet_store_sqlite.open(path, FLEET_WRITE, &db, &err), &err);
+		ok(fleet_store_sqlite.size(db, &full, &err), &err);
+		assert_true(full > 8000000 && full < 12000000);
+		tidy_all(db, BASE_NS, &limits);
+		assert_int_equal(count_rows(db, &table_payload), 100);
+		fleet_store_sqlite.close(db);
+		ok(fleet_store_sqlite.open(path, FLEET_READ, &db, &err), &err);
+		ok(fleet_store_sqlite.size(db, &now_bytes, &err), &err);
+		fleet_store_sqlite.close(db);
+		/* 4 MB of free pages may stay, each time. */
+		assert_true(now_bytes < 5500000);
+	}
+}
+
 /* Rows that no batch would take. */
 static void a_row_that_cannot_be_written_takes_nothing_with_it(void **state)
 {
@@ -320,6 +369,7 @@ int main(void)
 		cmocka_unit_test(a_newer_schema_is_refused_with_the_version_it_needs),
 		cmocka_unit_test(a_hostile_file_is_refused_with_table_and_column),
 		cmocka_unit_test(a_reader_whose_file_went_away_says_so_and_finds_it_again),
+		cmocka_unit_test(the_file_gives_room_back_and_does_not_creep),
 		cmocka_unit_test(a_row_that_cannot_be_written_takes_nothing_with_it),
 	};
 	int failed;
