@@ -1,9 +1,6 @@
-/* plan_steps.c - the questions that one plan takes. Text that came from a server is only ever the sql of ASK_PREPARE, or a bound parameter.
- *
- * Why EXPLAIN (GENERIC_PLAN) may stand before such a text in ASK_PREPARE: the protocol's Parse takes one statement, so nothing behind a
- * semicolon can run, wherever it is hidden (42601, tested); the text alone was prepared under tare_plan in the same transaction just before, so it
- * is one whole statement, with no quote or comment open at either end; and it begins with SELECT, INSERT, UPDATE, DELETE, MERGE, VALUES, TABLE or WITH
- * (plan_classify), none of which is an option of EXPLAIN behind its closed parenthesis. Without ANALYZE nothing of it is executed. */
+/* plan_steps.c - the questions that one plan takes. Text that came from a server is only ever the sql of ASK_PREPARE, or a bound parameter:
+ * also EXPLAIN (GENERIC_PLAN) explains EXECUTE of a name of ours. (In front of a text that is prepared it would be safe too, as Parse takes one
+ * statement; but that text's parameters then become NULL constants, and its plan another.) */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +12,6 @@
 #include "fleet/plan_steps.h"
 
 #define NAME_PLAN    "tare_plan"
-#define NAME_GENERIC "tare_generic"
 #define EXPLAIN_HOW  "FORMAT JSON, VERBOSE, SETTINGS"
 #define GENERIC_FROM 160000
 #define PARAMS_MOST  65535u
@@ -68,8 +64,6 @@ static void put_leave(const struct plans *p, struct text *out)
 		text_put(out, "ROLLBACK " PG_MARK "; ");
 	if (p->has_prepared)
 		text_put(out, "DEALLOCATE " PG_MARK " " NAME_PLAN "; ");
-	if (p->has_generic)
-		text_put(out, "DEALLOCATE " PG_MARK " " NAME_GENERIC "; ");
 	if (p->is_open && !p->is_broken)
 		text_put(out, "ROLLBACK " PG_MARK "; ");
 }
@@ -89,22 +83,21 @@ static void ask_begin(struct plans *p, struct ask *out)
 
 /* The text, and behind it the mark of ours: a nested statement counts as run when it is only explained. On a line of its own, for
  * the text can end in a comment. */
-static void put_text(struct plans *p)
+static void ask_prepare(struct plans *p, struct ask *out)
 {
 	text_add(&p->question, p->sql.bytes, p->sql.len);
 	text_put(&p->question, "\n" PG_MARK);
-}
-
-static void ask_prepare(struct plans *p, struct ask *out, const char *name)
-{
 	out->kind = ASK_PREPARE;
-	out->name = name;
+	out->name = NAME_PLAN;
 	out->sql = text_chars(&p->question);
 }
 
+/* GENERIC_PLAN (16 and later) shows the children that NULL for every parameter would prune. */
 static void ask_explain(struct plans *p, struct ask *out)
 {
-	text_put(&p->question, "EXPLAIN " PG_MARK " (" EXPLAIN_HOW ") EXECUTE " NAME_PLAN);
+	text_put(&p->question, "EXPLAIN " PG_MARK " (");
+	text_put(&p->question, p->step == STEP_GENERIC ? "GENERIC_PLAN, " : "");
+	text_put(&p->question, EXPLAIN_HOW ") EXECUTE " NAME_PLAN);
 	for (uint32_t i = 0; i < p->params; i++)
 		text_put(&p->question, i == 0 ? "(NULL" : ", NULL");
 	text_put(&p->question, p->params > 0 ? ")" : "");
@@ -158,23 +151,14 @@ int plan_step_ask(struct plans *p, struct ask *out)
 		ask_query(out, sql_path, text_chars(&p->paths.paths[p->paths.at]));
 		break;
 	case STEP_PREPARE:
-		put_text(p);
-		ask_prepare(p, out, NAME_PLAN);
+		ask_prepare(p, out);
 		break;
 	case STEP_COUNT:
 		ask_query(out, is_comparing(p) ? sql_compare : sql_count, NULL);
 		break;
 	case STEP_EXPLAIN:
-		ask_explain(p, out);
-		break;
 	case STEP_GENERIC:
-		text_put(&p->question, "EXPLAIN " PG_MARK " (GENERIC_PLAN, " EXPLAIN_HOW ") ");
-		put_text(p);
-		ask_prepare(p, out, NAME_GENERIC);
-		break;
-	case STEP_GENERIC_EXPLAIN:
-		out->kind = ASK_SIMPLE;
-		out->sql = "EXECUTE " PG_MARK " " NAME_GENERIC;
+		ask_explain(p, out);
 		break;
 	default:
 		put_leave(p, &p->question);
@@ -221,7 +205,7 @@ static int take_plan(struct plans *p, const struct cell *cell)
 
 	plan_read_free(&p->now.plan);
 	p->now.plan_bytes = cell->len;
-	p->now.is_generic = p->step == STEP_GENERIC_EXPLAIN;
+	p->now.is_generic = p->step == STEP_GENERIC;
 	code = cell->len > p->limits.payload_bytes
 		       ? -E2BIG
 		       : plan_read(cell->bytes, cell->len, &p->now.plan, &err);
@@ -245,7 +229,7 @@ int plan_step_row(struct plans *p, const struct cell *cells, uint32_t count)
 		p->now.is_prepared = true;
 		if (count > 1 && cells[1].bytes != NULL)
 			text_add(&p->now.relations, cells[1].bytes, cells[1].len);
-	} else if ((p->step == STEP_EXPLAIN || p->step == STEP_GENERIC_EXPLAIN) && count == 1) {
+	} else if ((p->step == STEP_EXPLAIN || p->step == STEP_GENERIC) && count == 1) {
 		return take_plan(p, &cells[0]);
 	}
 	return 0;
@@ -313,18 +297,9 @@ static void end_prepare(struct plans *p, const struct answer *answer)
 	}
 }
 
-static void end_generic(struct plans *p, const struct answer *answer)
-{
-	p->has_generic = answer->is_ok || strcmp(answer->sqlstate, "42P05") == 0;
-	if (answer->is_ok)
-		p->step = STEP_GENERIC_EXPLAIN;
-	else
-		end_explain(p, answer);
-}
-
 static void end_begin(struct plans *p, const struct answer *answer)
 {
-	p->has_prepared = p->has_generic = false;
+	p->has_prepared = false;
 	p->is_open = true;
 	p->is_broken = !answer->is_ok;
 	if (answer->is_ok) {
@@ -338,7 +313,7 @@ static void end_begin(struct plans *p, const struct answer *answer)
 /* When a statement of ours was not there to be dropped, the transaction is still to be left. */
 static void end_leave(struct plans *p, const struct answer *answer)
 {
-	p->has_prepared = p->has_generic = false;
+	p->has_prepared = false;
 	p->is_done = answer->is_ok || p->is_broken;
 	p->is_open = p->is_broken = !p->is_done;
 }
@@ -359,11 +334,8 @@ void plan_step_ended(struct plans *p, const struct answer *answer)
 	case STEP_PREPARE:
 		end_prepare(p, answer);
 		break;
-	case STEP_GENERIC:
-		end_generic(p, answer);
-		break;
 	case STEP_EXPLAIN:
-	case STEP_GENERIC_EXPLAIN:
+	case STEP_GENERIC:
 		end_explain(p, answer);
 		break;
 	case STEP_PATH:

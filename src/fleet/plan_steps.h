@@ -14,9 +14,8 @@ enum plan_step {
 	STEP_PREPARE,  /* the text, alone: the server proves that it is one statement */
 	STEP_COUNT,    /* how many parameters it has; when paths are compared, which relations */
 	STEP_EXPLAIN,
-	STEP_GENERIC, /* EXPLAIN (GENERIC_PLAN) of the text, prepared: 16 and later, when children were left out */
-	STEP_GENERIC_EXPLAIN,
-	STEP_LEAVE, /* nothing of ours stays behind */
+	STEP_GENERIC, /* the same as GENERIC_PLAN: 16 and later, when children were left out */
+	STEP_LEAVE,   /* nothing of ours stays behind */
 	STEP_COUNT_OF
 };
 
@@ -41,12 +40,12 @@ struct plans {
 	void *owner;
 
 	enum plan_step step;
-	int failure;			/* ends the script once everything is left */
-	bool is_begun;			/* a statement is under way: its paths are made */
-	bool is_done;			/* nothing more is wanted */
-	bool is_open, is_broken;	/* a transaction; one that failed */
-	bool has_prepared, has_generic; /* statements of ours at the server */
-	bool has_tried_again;		/* after a leftover of an earlier visit */
+	int failure;		 /* ends the script once everything is left */
+	bool is_begun;		 /* a statement is under way: its paths are made */
+	bool is_done;		 /* nothing more is wanted */
+	bool is_open, is_broken; /* a transaction; one that failed */
+	bool has_prepared;	 /* a statement of ours at the server */
+	bool has_tried_again;	 /* after a leftover of an earlier visit */
 	uint64_t statement_ms, lock_ms;
 	uint32_t params;
 	struct plan_names names;

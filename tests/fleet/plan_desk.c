@@ -11,7 +11,12 @@
 
 struct desk desk_at(const struct stage *stage)
 {
-	return (struct desk){ .stage = stage, .limits = VISIT_LIMITS_DEFAULT, .version = 150000 };
+	return (struct desk){
+		.stage = stage,
+		.limits = VISIT_LIMITS_DEFAULT,
+		.version = (int)stage_number(stage, NULL,
+					     "select current_setting('server_version_num')::int"),
+	};
 }
 
 void desk_clear(struct desk *d)

@@ -35,7 +35,7 @@ struct desk {
 	struct err err;
 };
 
-/* A desk at a stage, with the limits' presets and version 15. */
+/* A desk at a stage, with the limits' presets and the server's own version. */
 struct desk desk_at(const struct stage *stage);
 
 /* Plans these texts and checks that neither a transaction nor a prepared statement stays. Returns what the script ended with. */

@@ -230,8 +230,13 @@ static void a_second_statement_never_runs(void **state)
  * before the text as without. */
 static void the_protocol_refuses_a_second_statement_behind_any_text(void **state)
 {
-	static const char *const befores[] = { "",
-					       "EXPLAIN (COSTS, FORMAT JSON, VERBOSE, SETTINGS) " };
+	const char *const befores[] = {
+		"", "EXPLAIN (COSTS, FORMAT JSON, VERBOSE, SETTINGS) ",
+		stage_number(&stage, NULL, "select current_setting('server_version_num')::int") <
+				160000
+			? "EXPLAIN (COSTS) "
+			: "EXPLAIN (GENERIC_PLAN, FORMAT JSON, VERBOSE, SETTINGS) "
+	};
 	static const char *const texts[] = {
 		"select 1; drop table victim",
 		"select 1\n;\ndrop table victim",
@@ -319,18 +324,50 @@ static void what_takes_too_long_to_plan_is_given_up(void **state)
 	desk_clear(&d);
 }
 
+static const char *const pruned[] = {
+	"select * from parted where k = $1",
+	"-- c\n(select * from parted where k = $1 and x = $2)",
+	"select * from t join parted p on p.x = t.a where p.k = $1",
+	"update parted set x = $1 where k = $2",
+};
+
 static void partitions_that_were_all_pruned_are_no_plan(void **state)
 {
 	struct desk d = desk_at(&stage);
 
 	(void)state;
-	assert_int_equal(desk_plan_one(&d, "select * from parted where k = $1")->reason,
-			 PLAN_PRUNED);
+	d.version = 150000;
+	assert_int_equal(desk_plan_one(&d, pruned[0])->reason, PLAN_PRUNED);
 	assert_int_equal(desk_plan_one(&d, "select * from parted where x = $1")->reason, PLAN_OK);
-	assert_int_equal(
-		desk_plan_one(&d, "select * from t join parted p on p.x = t.a where p.k = $1")
-			->reason,
-		PLAN_PRUNED);
+	assert_int_equal(desk_plan_one(&d, pruned[2])->reason, PLAN_PRUNED);
+	desk_clear(&d);
+}
+
+/* From 16 on the planner shows a generic plan itself, with every child. */
+static void a_generic_plan_shows_what_pruning_hid(void **state)
+{
+	struct desk d = desk_at(&stage);
+
+	(void)state;
+	if (d.version < 160000) {
+		/* This server has no GENERIC_PLAN: its refusal is no failure, and leaves nothing behind. */
+		d.version = 160000;
+		assert_int_equal(desk_plan_one(&d, pruned[0])->reason, PLAN_PRUNED);
+		assert_int_equal(desk_plan_one(&d, "select 1")->reason, PLAN_OK);
+		desk_clear(&d);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(pruned); i++) {
+		const struct desk_found *found = desk_plan_one(&d, pruned[i]);
+
+		assert_int_equal(found->reason, PLAN_OK);
+		assert_true(found->plan.is_generic);
+		assert_non_null(strstr(found->redacted, "parted_1"));
+		assert_non_null(strstr(found->redacted, "parted_2"));
+		assert_null(strstr(found->redacted, "Subplans Removed\":2"));
+	}
+	assert_false(desk_plan_one(&d, "select * from parted where x = $1")->plan.is_generic);
+	assert_int_equal(stage_number(&stage, NULL, "select count(*) from parted"), 0);
 	desk_clear(&d);
 }
 
@@ -513,6 +550,7 @@ int main(void)
 		cmocka_unit_test(timeouts_are_never_longer_than_the_roles_own),
 		cmocka_unit_test(what_takes_too_long_to_plan_is_given_up),
 		cmocka_unit_test(partitions_that_were_all_pruned_are_no_plan),
+		cmocka_unit_test(a_generic_plan_shows_what_pruning_hid),
 		cmocka_unit_test(rights_decide_what_can_be_planned),
 		cmocka_unit_test(costs_make_no_other_shape_and_a_dropped_index_does),
 		cmocka_unit_test(what_is_over_the_cap_is_a_size),
