@@ -246,6 +246,8 @@ int pg_tidy_parts(struct tidy *t, struct err *err)
 		is_due |= horizon_of(t, i) > t->p->before[i];
 	if (is_due)
 		rc = move_horizons(t, err);
+	for (size_t i = 0; i < fleet_table_count; i++) /* what came meanwhile is summed first */
+		t->out.is_more |= horizon_of(t, i) > t->p->before[i];
 	if (rc == 0)
 		rc = drop_all(t, err);
 	return rc == 0 ? trim_all(t, err) : rc;

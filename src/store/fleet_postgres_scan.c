@@ -15,6 +15,7 @@ struct scan {
 	const struct table *t;
 	struct pg_bytes text, row;
 	char fetch[64];
+	int fetch_rows;
 };
 
 static void scan_free(struct scan *s)
@@ -105,7 +106,7 @@ static int give(struct scan *s, bool *out_more, fleet_row_fn *fn, void *owner, s
 
 	pg_deadline(&s->p->wire, PG_ROWS_MS);
 	rc = pg_query(&s->p->wire, s->fetch, NULL, &res, err);
-	*out_more = rc == 0 && PQntuples(res) > 0;
+	*out_more = rc == 0 && PQntuples(res) == s->fetch_rows;
 	for (int i = 0; rc == 0 && i < PQntuples(res); i++) {
 		rc = pg_row_read(res, i, s->t, s->row.bytes, &s->text, err);
 		if (rc == 0)
@@ -149,8 +150,8 @@ int pg_scan(void *db, const struct table *t, const struct fleet_range *range, fl
 	if (rc != 0)
 		return rc;
 	s.p->scans++;
-	snprintf(s.fetch, sizeof(s.fetch), "FETCH %d FROM tare_%u",
-		 t == &table_payload ? FETCH_PAYLOADS : FETCH_ROWS, s.p->scans);
+	s.fetch_rows = t == &table_payload ? FETCH_PAYLOADS : FETCH_ROWS;
+	snprintf(s.fetch, sizeof(s.fetch), "FETCH %d FROM tare_%u", s.fetch_rows, s.p->scans);
 	rc = run(&s, range, fn, owner, err);
 	s.p->scans--;
 	if (s.p->scans == 0)

@@ -221,6 +221,120 @@ static void a_partition_that_went_under_a_writer_is_made_again(void **state)
 	pg_place_close(&p);
 }
 
+/* -- who comes at the wrong moment -- */
+
+struct slow_put {
+	pthread_t thread;
+	const char *url;
+	uint64_t cycle;
+	int64_t at_wall_ns;
+	struct err err;
+};
+
+static void *put_slowly(void *of)
+{
+	struct slow_put *s = of;
+	struct pg_place p = { .ops = &fleet_store_postgres };
+	struct fleet_batch batch;
+	const struct fleet_batch *batches[] = { &batch };
+	bool was_there;
+
+	if (p.ops->open(s->url, FLEET_WRITE, &p.db, &s->err) != 0)
+		return NULL;
+	store_batch(&batch, 1, s->cycle, s->at_wall_ns, 10);
+	p.ops->put(p.db, batches, 1, &was_there, &s->err);
+	fleet_batch_free(&batch);
+	p.ops->close(p.db);
+	return NULL;
+}
+
+/* From here on a put (not a tidying) sleeps in front of its commit, its rows and marks written; returns when it does. */
+static void begin_slow_put(struct slow_put *s, const char *database)
+{
+	stage_run(
+		&stage, database,
+		"CREATE FUNCTION tare.wait_a_while() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+		"IF current_query() LIKE '%unnest%' THEN PERFORM pg_sleep(2); END IF; RETURN NULL; "
+		"END $$; CREATE TRIGGER wait_a_while AFTER INSERT ON tare.to_sum FOR EACH "
+		"STATEMENT "
+		"EXECUTE FUNCTION tare.wait_a_while()");
+	pthread_create(&s->thread, NULL, put_slowly, s);
+	while (stage_number(&stage, database,
+			    "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") ==
+	       0)
+		;
+}
+
+static void end_slow_put(struct slow_put *s, const char *database)
+{
+	pthread_join(s->thread, NULL);
+	if (s->err.code != 0)
+		fail_msg("%s", s->err.msg);
+	stage_run(&stage, database, "DROP FUNCTION tare.wait_a_while() CASCADE");
+}
+
+static void an_hour_is_summed_with_the_rows_of_a_put_on_its_way(void **state)
+{
+	struct slow_put slow = { .cycle = 2, .at_wall_ns = DAWN_NS + MINUTES(2) };
+	struct pg_place p;
+	uint64_t calls;
+
+	(void)state;
+	pg_place_open(&p, &stage, "on_its_way");
+	put_at(&p, 1, 1, DAWN_NS + MINUTES(1));
+	calls = store_sum(&p, &table_statement, STATEMENT_CALLS);
+	slow.url = p.url;
+	begin_slow_put(&slow, "on_its_way");
+	tidy(&p, DAWN_NS + MINUTES(70));
+	end_slow_put(&slow, "on_its_way");
+	tidy(&p, DAWN_NS + MINUTES(70));
+	assert_int_equal(store_sum(&p, &table_statement_hour, STATEMENT_CALLS), 2 * calls);
+	pg_place_close(&p);
+}
+
+static void a_partition_does_not_go_under_a_put_on_its_way(void **state)
+{
+	struct slow_put slow = { .cycle = 2, .at_wall_ns = DAWN_NS + MINUTES(2) };
+	struct pg_place p;
+	uint64_t calls;
+
+	(void)state;
+	pg_place_open(&p, &stage, "under_it");
+	put_at(&p, 7, 1, DAWN_NS + MINUTES(1));
+	calls = store_sum(&p, &table_statement, STATEMENT_CALLS);
+	slow.url = p.url;
+	begin_slow_put(&slow, "under_it");
+	while (tidy(&p, DAWN_NS + 5 * PG_DAY_NS).is_more)
+		;
+	end_slow_put(&slow, "under_it");
+	while (tidy(&p, DAWN_NS + 5 * PG_DAY_NS).is_more)
+		;
+	assert_int_equal(store_count(&p, &table_statement), 0);
+	assert_int_equal(store_sum(&p, &table_statement_hour, STATEMENT_CALLS), 2 * calls);
+	pg_place_close(&p);
+}
+
+static void what_was_added_to_a_sum_is_not_summed_away(void **state)
+{
+	struct pg_place p;
+	uint64_t calls;
+
+	(void)state;
+	pg_place_open(&p, &stage, "added");
+	put_at(&p, 1, 1, DAWN_NS + MINUTES(9 * 60 + 10));
+	calls = store_sum(&p, &table_statement, STATEMENT_CALLS);
+	/* Raw rows are kept from 10:00 on; those of 9:10 still lie in the day's partition. */
+	tidy(&p, DAWN_NS + 2 * PG_DAY_NS + MINUTES(10 * 60 + 30));
+	assert_int_equal(store_count(&p, &table_statement), 10);
+	/* His rows are late, his run is not, and has its hour summed again. */
+	put_at(&p, 1, 2, DAWN_NS + MINUTES(9 * 60 + 30));
+	assert_int_equal(store_sum(&p, &table_statement_hour, STATEMENT_CALLS), 2 * calls);
+	tidy(&p, DAWN_NS + 2 * PG_DAY_NS + MINUTES(10 * 60 + 31));
+	assert_int_equal(store_sum(&p, &table_statement_hour, STATEMENT_CALLS), 2 * calls);
+	assert_int_equal(store_sum(&p, &table_statement_day, STATEMENT_CALLS), 2 * calls);
+	pg_place_close(&p);
+}
+
 /* -- several collectors -- */
 
 struct worker {
@@ -296,6 +410,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_reader_that_sits_keeps_his_rows_and_delays_nobody_else),
 		cmocka_unit_test(what_is_left_of_a_dropping_that_was_broken_off_goes_later),
 		cmocka_unit_test(a_partition_that_went_under_a_writer_is_made_again),
+		cmocka_unit_test(an_hour_is_summed_with_the_rows_of_a_put_on_its_way),
+		cmocka_unit_test(a_partition_does_not_go_under_a_put_on_its_way),
+		cmocka_unit_test(what_was_added_to_a_sum_is_not_summed_away),
 		cmocka_unit_test(collectors_put_and_tidy_at_once_and_nothing_is_lost_or_doubled),
 	};
 
