@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/scoped.h"
+#include "fleet/pg_own.h"
 #include "fleet/plans.h"
 #include "fleet/text_sql.h"
 #include "fleet/visit.h"
@@ -26,7 +27,7 @@ struct person {
 };
 
 static const char sql_where[] =
-	"select n.nspname, pg_catalog.current_setting('server_version_num'), "
+	"select " PG_MARK " n.nspname, pg_catalog.current_setting('server_version_num'), "
 	"pg_catalog.current_database() "
 	"from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid "
 	"operator(pg_catalog.=) e.extnamespace "
@@ -35,7 +36,7 @@ static const char sql_where[] =
 /* Which statement: of several roles' and databases' the one that is called most. Then the search_path of its role in its database,
  * of its role, of its database. */
 static const char sql_text_before[] =
-	"select s.query, d.datname, a.rolname, s.dbid, s.userid, "
+	"select " PG_MARK " s.query, d.datname, a.rolname, s.dbid, s.userid, "
 	"(select pg_catalog.substr(c, 13) from pg_catalog.pg_db_role_setting r, "
 	"pg_catalog.unnest(r.setconfig) c "
 	"where c operator(pg_catalog.~~) 'search_path=%' and (r.setdatabase operator(pg_catalog.=) "
