@@ -11,13 +11,27 @@
 #define STRING_REDACTED "'?'"
 #define NUMBER_REDACTED "?"
 
+/* Constants that follow one another are one, as they may be read as one; u&$$a$$ must not get a prefix. */
+static void put_string(struct text *out)
+{
+	size_t behind = out->len;
+
+	while (behind > 0 && strchr(" \t\n\r\f\v", out->bytes[behind - 1]) != NULL)
+		behind--;
+	if (behind > 0 && out->bytes[behind - 1] == '\'')
+		return;
+	if (behind > 0 && behind == out->len && strchr("([,=|<>~", out->bytes[behind - 1]) == NULL)
+		text_put(out, " ");
+	text_put(out, STRING_REDACTED);
+}
+
 /* Appends one token without what it tells of constants. -EINVAL: not surely SQL. */
 static int put_redacted(const struct sql_token *t, struct text *out)
 {
 	if (t->kind == SQL_BAD || t->is_unsure)
 		return -EINVAL;
 	if (t->kind == SQL_STRING)
-		text_put(out, STRING_REDACTED);
+		put_string(out);
 	else if (t->kind == SQL_NUMBER)
 		text_put(out, NUMBER_REDACTED);
 	else if (t->kind == SQL_COMMENT)
@@ -29,7 +43,10 @@ static int put_redacted(const struct sql_token *t, struct text *out)
 
 static bool is_short_number(const struct sql_token *t)
 {
-	return t->len <= 3 && strspn(t->bytes, "0123456789") >= t->len;
+	for (size_t i = 0; i < t->len; i++)
+		if (t->bytes[i] < '0' || t->bytes[i] > '9')
+			return false;
+	return t->len <= 3;
 }
 
 int sql_redact(const char *bytes, size_t len, struct text *out)

@@ -170,9 +170,13 @@ static bool rewrite_cast(struct sql_scan *s, const struct sql_token *first, stru
 	param = sql_next_solid(&ahead);
 	if (param.kind != SQL_PARAM)
 		return false;
+	if (out->len > 0 && strchr(" \n\t(,", out->bytes[out->len - 1]) == NULL)
+		text_put(out, " "); /* a"t"$1: a quote parts words, a parameter does not */
 	text_add(out, param.bytes, param.len);
 	text_put(out, "::");
 	text_add(out, first->bytes, (size_t)(s->bytes + type_end - first->bytes));
+	if (ahead.at < ahead.len && ahead.bytes[ahead.at] != ' ')
+		text_put(out, " "); /* $1$a$ would make one word of type and quote */
 	*s = ahead;
 	return true;
 }
@@ -201,8 +205,9 @@ static size_t fold(const struct sql_token *t, char out[64])
 	size_t len = 0;
 	bool is_quoted = t->kind == SQL_NAME;
 
-	if (is_quoted && t->bytes[0] != '"')
-		return 0; /* U&"": escapes are the server's to read */
+	/* U&"": escapes are the server's to read; a NUL is no part of any name. */
+	if ((is_quoted && t->bytes[0] != '"') || memchr(t->bytes, '\0', t->len) != NULL)
+		return 0;
 	for (size_t i = is_quoted; i < t->len - is_quoted && len < 63; i++) {
 		char byte = t->bytes[i];
 

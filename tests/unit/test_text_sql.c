@@ -120,6 +120,9 @@ static void a_typed_constant_that_became_a_parameter_becomes_a_cast(void **state
 		{ "select pg_catalog.\"date\" $1", "select $1::pg_catalog.\"date\"" },
 		{ "now() - interval $1 * $2", "now() - $1::interval * $2" },
 		{ "select a.date, $1", "select a.date, $1" },
+		{ "(date $1)", "($1::date )" },
+		{ "select\"T\" $1", "select $1::\"T\"" },
+		{ "date $1$a$b$a$", "$1::date $a$b$a$" },
 		{ "limit $1 offset $2", "limit $1 offset $2" },
 		{ "select 'interval $1', $a$date $1$a$", "select 'interval $1', $a$date $1$a$" },
 		{ "select date /* $1 */ , $2", "select date /* $1 */ , $2" },
@@ -162,6 +165,8 @@ static void constants_are_taken_out_and_names_stay(void **state)
 		{ "(hashed SubPlan 12)", "(hashed SubPlan 12)" },
 		{ "SubPlan 12345", "SubPlan ?" },
 		{ "(x ? 'key')", "(x ? '?')" },
+		{ "$$a$$$$b$$ || $$a$$\n'b'", "'?' || '?'\n" },
+		{ "u&$$a$$", "u& '?'" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
