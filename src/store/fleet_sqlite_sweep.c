@@ -1,6 +1,8 @@
 /* fleet_sqlite_sweep.c - what no time column drops: once a day, server after server, what nobody names any more; and payloads
  * over their size, the longest unseen first. */
+#include <errno.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/recording.h"
 #include "core/scoped.h"
@@ -194,32 +196,63 @@ int fleet_sweep(struct fleet_sqlite *f, struct wall now, const struct fleet_limi
 	return rc;
 }
 
+/* A payload that may go. */
+struct aged {
+	int64_t server, bytes;
+	uint8_t digest[sizeof(struct digest)];
+};
+
+/* Those that were not seen for the longest time, by their index. */
+static int find_aged(struct fleet_sqlite *f, struct aged out[AT_A_TIME], size_t *out_count,
+		     struct err *err)
+{
+	static const char sql[] =
+		"SELECT server, digest, length(content) FROM payload ORDER BY seen_wall_ns LIMIT ?";
+	SCOPED(sqlite_finalize_scoped) sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(f->db, sql, -1, &stmt, NULL);
+
+	*out_count = 0;
+	if (rc != SQLITE_OK)
+		return fleet_fail(f, rc, "tidy", err);
+	sqlite3_bind_int(stmt, 1, AT_A_TIME);
+	while (*out_count < AT_A_TIME && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		struct aged *a = &out[(*out_count)++];
+		const void *digest = sqlite3_column_blob(stmt, 1);
+
+		if (digest == NULL || sqlite3_column_bytes(stmt, 1) != (int)sizeof(a->digest))
+			return err_set(err, -EBADMSG,
+				       "cannot tidy '%s': it is damaged: table payload", f->path);
+		a->server = sqlite3_column_int64(stmt, 0);
+		memcpy(a->digest, digest, sizeof(a->digest));
+		a->bytes = sqlite3_column_int64(stmt, 2);
+	}
+	return rc == SQLITE_ROW || rc == SQLITE_DONE
+		       ? 0
+		       : fleet_fail(f, sqlite3_extended_errcode(f->db), "tidy", err);
+}
+
 /* Some of the payloads that were not seen for the longest time, until so many bytes are gone. */
 static int shrink_some(struct fleet_sqlite *f, int64_t over_bytes, struct fleet_tidied *out,
 		       int64_t *out_bytes, struct err *err)
 {
-	static const char sql[] =
-		"DELETE FROM payload WHERE (server, digest) IN (SELECT server, digest FROM "
-		"payload ORDER BY seen_wall_ns LIMIT 1) RETURNING length(content)";
 	SCOPED(sqlite_finalize_scoped) sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(f->db, sql, -1, &stmt, NULL);
+	struct aged aged[AT_A_TIME];
+	size_t count = 0;
+	int rc = sqlite3_prepare_v2(f->db, "DELETE FROM payload WHERE server = ? AND digest = ?",
+				    -1, &stmt, NULL);
 
 	*out_bytes = 0;
 	if (rc != SQLITE_OK)
 		return fleet_fail(f, rc, "tidy", err);
-	for (int i = 0; i < AT_A_TIME && *out_bytes < over_bytes; i++) {
-		rc = sqlite3_step(stmt);
-		if (rc == SQLITE_DONE)
-			break;
-		if (rc != SQLITE_ROW)
-			return fleet_fail(f, sqlite3_extended_errcode(f->db), "tidy", err);
-		*out_bytes += sqlite3_column_int64(stmt, 0);
+	rc = find_aged(f, aged, &count, err);
+	for (size_t i = 0; i < count && rc == 0 && *out_bytes < over_bytes; i++) {
+		sqlite3_bind_int64(stmt, 1, aged[i].server);
+		sqlite3_bind_blob(stmt, 2, aged[i].digest, sizeof(aged[i].digest), SQLITE_STATIC);
+		rc = fleet_step(f, stmt, "tidy", err);
+		*out_bytes += aged[i].bytes;
 		out->dropped_payloads++;
-		rc = fleet_step(f, stmt, "tidy", err); /* to its end, so that the row goes */
-		if (rc != 0)
-			return rc;
 	}
-	return 0;
+	return rc;
 }
 
 int fleet_shrink_payloads(struct fleet_sqlite *f, uint64_t limit_bytes, struct mono deadline,
