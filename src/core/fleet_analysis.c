@@ -302,7 +302,7 @@ static void count_run(struct fleet_reading *r, const struct run_row *row)
 	r->runs += row->outcome != RUN_SKIPPED;
 	r->captures += row->capture == CAPTURE_SCHEDULED || row->capture == CAPTURE_OWED;
 	r->gated += row->capture == CAPTURE_GATED;
-	r->missed += row->capture == CAPTURE_MISSED;
+	r->missed += row->capture == CAPTURE_MISSED && row->outcome != RUN_SKIPPED;
 	r->failures += row->outcome == RUN_ERROR;
 	r->permissions += row->outcome == RUN_PERMISSIONS;
 	r->abandoned += row->outcome == RUN_ABANDONED;
@@ -326,7 +326,9 @@ static int keep_reason(struct fleet_analysis *a, struct fleet_reading *r, const 
 	const struct run_row *kept;
 	int rc;
 
-	if (row->outcome == RUN_SUCCESS || row->at_wall_ns < r->last_wall_ns ||
+	/* A skipped run follows from one that failed: that one's reason is kept. */
+	if (row->outcome == RUN_SUCCESS || row->outcome == RUN_SKIPPED ||
+	    row->at_wall_ns < r->last_wall_ns ||
 	    (is_same_str(r->last_reason, row->reason) &&
 	     is_same_str(r->last_sqlstate, row->sqlstate)))
 		return 0;
@@ -411,6 +413,8 @@ int fleet_analysis_take(struct fleet_analysis *a, const struct table *t, const v
 	if (!is_state(t) && time_of(t, row, &at_ns)) {
 		if (at_ns < a->from_wall_ns || at_ns >= a->to_wall_ns)
 			return 0;
+	}
+	if (at_ns != 0 && t != &table_collector && t != &table_cost) { /* theirs is the start of a span */
 		a->first_wall_ns = a->first_wall_ns == 0 || at_ns < a->first_wall_ns
 					   ? at_ns
 					   : a->first_wall_ns;

@@ -42,7 +42,8 @@ int fleet_take_visit(struct fleet_analysis *a, const struct run_row *row)
 	if (s == NULL)
 		return -ENOMEM;
 	if (row->reading == READING_VISIT) {
-		s->visits++;
+		s->visits += row->outcome != RUN_SKIPPED;
+		s->skipped += row->outcome == RUN_SKIPPED;
 		s->well += row->outcome == RUN_SUCCESS;
 		return 0;
 	}
@@ -215,7 +216,8 @@ static int join_servers(struct fleet_analysis *a)
 		struct fleet_server_sum *s = fleet_server_of(a, row->server);
 
 		rc = s == NULL ? -ENOMEM : 0;
-		if (s != NULL)
+		/* A visit's own row says what the server is, not its name. */
+		if (s != NULL && (s->row == NULL || row->name.len > 0))
 			s->row = row;
 	}
 	for (size_t i = 0; rc == 0 && blockings != NULL && i < blockings->count; i++) {

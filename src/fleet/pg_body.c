@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/recording.h"
 #include "core/scoped.h"
 
 static const struct pg_step *const steps[] = {
@@ -101,12 +102,31 @@ static void say_capture(struct pg_body *b)
 		b->runs[READING_PLANS].capture = capture;
 }
 
+/* What the server says of itself, and when it was last reached. */
+static int put_server(struct pg_body *b)
+{
+	const struct server_facts *f = &b->facts;
+	struct server_row row = { .server = b->server->id,
+				  .kind = STR_LITERAL("postgresql"),
+				  .seat = NO_ID,
+				  .version = { f->version_text, (uint32_t)strlen(f->version_text) },
+				  .role = { f->role, (uint32_t)strlen(f->role) },
+				  .is_standby = f->is_standby,
+				  .first_wall_ns = b->settings.at.ns,
+				  .seen_wall_ns = b->settings.at.ns,
+				  .ahead_ns = f->ahead_ns };
+
+	return fleet_batch_add(b->batch, &table_server, BLOCK_PUT, &row);
+}
+
 static int finish(struct pg_body *b)
 {
 	if (b->is_finished)
 		return 0;
 	b->is_finished = true;
 	say_capture(b);
+	if (put_server(b) != 0)
+		return -ENOMEM;
 	for (unsigned i = 0; i < READING_COUNT; i++) {
 		struct run_row *run = &b->runs[i];
 
