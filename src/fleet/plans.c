@@ -118,7 +118,7 @@ static int plans_next(void *self, struct ask *out, struct err *err)
 {
 	struct plans *p = self;
 
-	if (p->step == STEP_BEGIN && !p->is_begun)
+	if (p->step == STEP_BEGIN && !p->is_begun && p->failure == 0)
 		turn_over(p);
 	if (p->failure != 0 && !p->is_done) {
 		p->step = STEP_LEAVE;

@@ -136,6 +136,8 @@ static void a_shape_is_the_plan_without_costs_numbers_settings_and_order_of_keys
 	one_shape(",\"Parallel Aware\":true", "", false);
 	one_shape(",\"Output\":[\"a\",\"b\"]", ",\"Output\":[\"b\",\"a\"]", false);
 	one_shape(",\"Output\":[\"a\",\"b\"]", ",\"Output\":[\"ab\"]", false);
+	one_shape(",\"Conflict Arbiter Indexes\":[\"a\",\"b\"]",
+		  ",\"Conflict Arbiter Indexes\":[\"a\\\"b\"]", false);
 	one_shape(",\"Plans\":[{\"Node Type\":\"Sort\"}]", ",\"Plans\":[{\"Node Type\":\"Hash\"}]",
 		  false);
 	one_shape(",\"Plans\":[{\"Node Type\":\"Sort\"}]",
