@@ -12,10 +12,13 @@
 #include "fleet/link_own.h"
 #include "fleet/link_read.h"
 
-#define COLUMNS_MOST	512
-#define TURN_MOST_NS	(4 * NS_PER_MS)	 /* of rows handed on in one turn */
-#define PARSE_MOST_NS	(40 * NS_PER_MS) /* of our CPU for what one turn read: more is an attack */
-#define READ_MOST_BYTES (64 * 1024)	 /* in one turn */
+#define COLUMNS_MOST 512
+#define TURN_MOST_NS (4 * NS_PER_MS) /* of rows handed on in one turn */
+#define PARSE_MOST_NS \
+	(3 *          \
+	 NS_PER_MS) /* of our CPU for what one turn read, and so much a byte of a row: more is an attack */
+#define PARSE_BYTE_NS	2
+#define READ_MOST_BYTES (64 * 1024) /* in one turn */
 #define IDLE_WAKES_MOST 8
 #define GROWN_BYTES	(1 << 20)
 
@@ -234,13 +237,14 @@ static void is_answered(struct link *k)
 static void take_results(struct link *k)
 {
 	uint64_t began_ns = loop_now().ns, cpu_ns = loop_cpu_ns(), results = 0;
+	uint64_t most_ns = PARSE_MOST_NS + k->unrowed_bytes * PARSE_BYTE_NS;
 
 	while (!PQisBusy(k->conn)) {
 		PGresult *result;
 		int code;
 
 		/* Before the first row only: libpq was at work on its own until here. */
-		if (results == 0 && loop_cpu_ns() - cpu_ns > PARSE_MOST_NS) {
+		if (results == 0 && loop_cpu_ns() - cpu_ns > most_ns) {
 			link_refuse(k, "reading its answer takes too long");
 			return;
 		}
@@ -261,7 +265,7 @@ static void take_results(struct link *k)
 			return;
 		}
 	}
-	if (results == 0 && loop_cpu_ns() - cpu_ns > PARSE_MOST_NS)
+	if (results == 0 && loop_cpu_ns() - cpu_ns > most_ns)
 		link_refuse(k, "reading its answer takes too long");
 	else
 		take_others(k);
