@@ -27,7 +27,7 @@ struct bench {
 	unsigned count, bad;
 	uint64_t cycle_ns;
 	uint64_t batches, bytes;
-	bool is_told;
+	bool is_told, is_real; /* failures are printed; PostgreSQL's own bodies */
 };
 
 /* Ended after its own cycle, which began at its place in the cycle. */
@@ -158,6 +158,17 @@ static void tell(const struct bench *b, const struct runner *r, unsigned cycles,
 	       s.slot_scheduled[2], s.slot_scheduled[3]);
 }
 
+static int put_server(struct runner *r, const struct bench *b, unsigned i,
+		      const struct server_settings *settings, struct err *err)
+{
+	struct cadence_mark mark = { 0 };
+	struct server *memory = b->is_real ? NULL : made_server(i);
+
+	if (b->is_real && server_open(i, &memory) != 0)
+		return -ENOMEM;
+	return runner_put_server(r, i, i, settings, memory, &mark, err);
+}
+
 static int run(struct bench *b, const char *folder, unsigned cycles)
 {
 	struct collect_settings settings = { .cycle_ns = b->cycle_ns,
@@ -172,11 +183,11 @@ static int run(struct bench *b, const char *folder, unsigned cycles)
 					     .backoff_most_ns = 600 * NS_PER_S,
 					     .visit = VISIT_LIMITS_DEFAULT };
 	struct runner_owner owner = { .owner = b, .visited = visited };
-	struct cadence_mark mark = { 0 };
 	struct runner *r = NULL;
 	struct err err = ERR_EMPTY;
 	uint64_t began_ns, end_ns, cpu_began_ns;
-	int code = runner_open_with(&settings, &owner, &made_ops, &r, &err);
+	int code = runner_open_with(&settings, &owner, b->is_real ? &visit_postgres : &made_ops, &r,
+				    &err);
 
 	for (unsigned i = 0; i < b->count && code == 0; i++) {
 		char name[16], port[8];
@@ -189,7 +200,7 @@ static int run(struct bench *b, const char *folder, unsigned cycles)
 
 		snprintf(name, sizeof(name), "s%u", i);
 		snprintf(port, sizeof(port), "%u", 10000 + i);
-		code = runner_put_server(r, i, i, &server, made_server(i), &mark, &err);
+		code = put_server(r, b, i, &server, &err);
 	}
 	began_ns = loop_now().ns;
 	cpu_began_ns = cpu_ns();
@@ -207,7 +218,7 @@ static int run(struct bench *b, const char *folder, unsigned cycles)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .is_told = getenv("TOLD") != NULL };
+	struct bench b = { .is_told = getenv("TOLD") != NULL, .is_real = getenv("MADE") == NULL };
 	struct rlimit files = { 65536, 65536 };
 	int code;
 	pid_t fake;

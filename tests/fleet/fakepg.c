@@ -48,6 +48,8 @@ static void conn_close(struct conn *c)
 	for (unsigned i = 0; i < FAKE_STATEMENTS; i++)
 		free(c->statements[i].sql);
 	free(c->portal);
+	for (unsigned i = 0; i < 8; i++)
+		free(c->params[i]);
 	free(c->out.bytes);
 	free(c);
 }

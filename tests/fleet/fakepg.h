@@ -56,7 +56,21 @@ struct asking {
 	uint32_t visit; /* counters grow with it */
 	uint32_t rows;	/* of a view of statements */
 	enum way way;
+	const char *const *params; /* of the question, as text; NULL where there is none */
 };
+
+#define CANNED_BYTES 2048
+
+enum canned { CANNED_NOT, CANNED_NULL, CANNED_TEXT };
+
+/* The value of a column of a question that our readings ask; CANNED_NOT: it is none. */
+enum canned canned_value(const struct asking *a, uint32_t row, unsigned column, char *out);
+
+/* How many rows a question has. */
+uint32_t canned_rows(const struct asking *a);
+
+/* The columns of pg_stat_statements 1.10. */
+extern const char statements_columns[];
 
 /* The description of the rows of `sql` (T), or NoData (n). */
 void answer_describe(struct out *o, const struct asking *asking);
@@ -88,7 +102,8 @@ struct conn {
 	struct out out;
 	struct statement statements[FAKE_STATEMENTS];
 	unsigned next_statement;
-	char *portal; /* owned: the SQL bound last */
+	char *portal;	 /* owned: the SQL bound last */
+	char *params[8]; /* owned: of the same */
 	bool is_in, is_endless, is_to_close, is_counted, has_failed;
 	double late_until;
 	uint32_t serial, endpoint, rows_asked;

@@ -15,8 +15,7 @@ const char *const way_names[WAY_COUNT] = { "fine",    "silent", "trickle",  "res
 					   "columns", "errors", "tls",	    "late",    "stall",
 					   "params",  "rows",	"kerberos", "rounds",  "copy" };
 
-/* The columns of pg_stat_statements 1.10, for SELECT *. */
-static const char statements_columns[] =
+const char statements_columns[] =
 	"userid,dbid,toplevel,queryid,query,plans,total_plan_time,min_plan_time,max_plan_time,"
 	"mean_plan_time,stddev_plan_time,calls,total_exec_time,min_exec_time,max_exec_time,"
 	"mean_exec_time,stddev_exec_time,rows,shared_blks_hit,shared_blks_read,shared_blks_dirtied,"
@@ -201,7 +200,7 @@ static void value_of(const struct asking *a, const char *name, uint32_t row, cha
 	else if (strcmp(name, "toplevel") == 0)
 		snprintf(out, NAME_BYTES, "t");
 	else if (strcmp(name, "dbid") == 0 || strcmp(name, "datid") == 0)
-		snprintf(out, NAME_BYTES, "5");
+		snprintf(out, NAME_BYTES, "%u", strcmp(name, "datid") == 0 ? 5 + row : 5);
 	else if (strcmp(name, "userid") == 0)
 		snprintf(out, NAME_BYTES, "10");
 	else if (strncmp(name, "is_", 3) == 0 || strncmp(name, "has_", 4) == 0)
@@ -216,20 +215,6 @@ static void value_of(const struct asking *a, const char *name, uint32_t row, cha
 		snprintf(out, NAME_BYTES, "%s%u", "n", row);
 	else
 		snprintf(out, NAME_BYTES, "%llu", (unsigned long long)grown);
-}
-
-static uint32_t rows_of(const struct asking *a)
-{
-	const char *sql = a->sql;
-
-	if (strstr(sql, "LIMIT 0") != NULL)
-		return 0;
-	if (strstr(sql, "pg_stat_statements(") != NULL)
-		return a->rows;
-	if (strstr(sql, "FROM pg_stat_activity") != NULL ||
-	    strstr(sql, "FROM pg_stat_database") != NULL)
-		return 5;
-	return 1;
 }
 
 void answer_describe(struct out *o, const struct asking *a)
@@ -255,12 +240,19 @@ void answer_describe(struct out *o, const struct asking *a)
 static void put_row(struct out *o, const struct asking *a, const struct columns *c, uint32_t row)
 {
 	unsigned count = c->count + (a->way == WAY_COLUMNS ? 3 : 0);
-	char value[NAME_BYTES];
+	char value[CANNED_BYTES];
+	enum canned canned;
 
 	out_begin(o, 'D');
 	out_u16(o, count);
 	for (unsigned i = 0; i < count; i++) {
-		value_of(a, i < c->count ? c->names[i] : "more", row, value);
+		canned = canned_value(a, row, i, value);
+		if (canned == CANNED_NULL || (i < c->count && strcmp(c->names[i], "NULL") == 0)) {
+			out_u32(o, 0xffffffff);
+			continue;
+		}
+		if (canned == CANNED_NOT)
+			value_of(a, i < c->count ? c->names[i] : "more", row, value);
 		out_u32(o, a->way == WAY_LENGTHS ? 1000 : (uint32_t)strlen(value));
 		out_bytes(o, value, strlen(value));
 	}
@@ -270,7 +262,7 @@ static void put_row(struct out *o, const struct asking *a, const struct columns 
 bool answer_rows(struct out *o, const struct asking *a)
 {
 	struct columns c;
-	uint32_t rows = rows_of(a);
+	uint32_t rows = canned_rows(a);
 	char tag[32];
 
 	if (a->way == WAY_ERRORS) {

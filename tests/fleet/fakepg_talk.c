@@ -105,7 +105,8 @@ static void answer(struct conn *c, const char *sql, bool is_simple)
 			    .endpoint = c->endpoint,
 			    .visit = c->of->visit,
 			    .rows = c->rows_asked,
-			    .way = c->of->way };
+			    .way = c->of->way,
+			    .params = (const char *const *)c->params };
 
 	if (strstr(sql, "pg_stat_statements(") != NULL)
 		c->of->visit++;
@@ -174,10 +175,42 @@ static void put_empty(struct out *o, char type)
 	out_end(o);
 }
 
+static unsigned u16_at(const char *bytes)
+{
+	return (unsigned)(unsigned char)bytes[0] << 8 | (unsigned char)bytes[1];
+}
+
+/* Of a Bind: portal, statement, formats, then the values. The client is ours: lengths are right. */
+static void take_params(struct conn *c, const char *body, size_t len)
+{
+	const char *at = body + strlen(body) + 1, *end = body + len;
+	unsigned count;
+
+	for (unsigned i = 0; i < 8; i++) {
+		free(c->params[i]);
+		c->params[i] = NULL;
+	}
+	at += strlen(at) + 1;
+	at += 2 + 2 * u16_at(at);
+	count = u16_at(at);
+	at += 2;
+	for (unsigned i = 0; i < count && i < 8 && at + 4 <= end; i++) {
+		uint32_t bytes = (uint32_t)u16_at(at) << 16 | u16_at(at + 2);
+
+		at += 4;
+		if (bytes == 0xffffffff)
+			continue;
+		c->params[i] = strndup(at, bytes);
+		at += bytes;
+	}
+}
+
 /* One message of the client's; its body is NUL-terminated by the caller. */
 static void take_message(struct conn *c, char type, const char *body, size_t len)
 {
-	struct asking a = { .way = c->of->way, .rows = c->rows_asked };
+	struct asking a = { .way = c->of->way,
+			    .rows = c->rows_asked,
+			    .params = (const char *const *)c->params };
 
 	switch (type) {
 	case 'Q':
@@ -193,6 +226,7 @@ static void take_message(struct conn *c, char type, const char *body, size_t len
 	case 'B':
 		free(c->portal);
 		c->portal = strdup(sql_of(c, body + strlen(body) + 1));
+		take_params(c, body, len);
 		if (c->of->way != WAY_STALL)
 			put_empty(&c->out, '2');
 		break;
