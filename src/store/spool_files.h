@@ -25,6 +25,7 @@ int segment_make(int folder, uint64_t number);
 /* Writes `len` bytes at the end of a segment that has `at` bytes. On failure it is cut back to them. */
 int segment_append(int fd, uint64_t at, const void *bytes, size_t len);
 
+/* Removes it; what can not be removed stays. */
 void segment_remove(int folder, uint64_t number);
 
 /* The next whole packed batch in `bytes` from *at on: its place and length, and *at behind it. `*out_skipped`: bytes before it that are no
