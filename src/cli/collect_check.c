@@ -92,8 +92,12 @@ static void put_readings(const struct collect_pass *p, const struct fleet_member
 
 static void put_rights(const struct server_facts *facts, struct text *out)
 {
-	text_put(out, "      PostgreSQL ");
-	put_chars(out, facts->version_text);
+	const char *build = strstr(facts->version_text, " on ");
+	size_t len =
+		build != NULL ? (size_t)(build - facts->version_text) : strlen(facts->version_text);
+
+	text_put(out, "      ");
+	put_str(out, (struct str){ facts->version_text, (uint32_t)len });
 	text_put(out, facts->is_standby ? ", a standby" : "");
 	text_put(out, ", as ");
 	put_chars(out, facts->role);
@@ -119,8 +123,7 @@ static bool put_server(const struct collect_pass *p, size_t at, struct text *out
 	const struct server_settings *s = &p->fleet.settings.servers[at];
 	const struct run_row *visit = collect_pass_run_row(p, m->id, READING_VISIT);
 	const struct server_facts *facts = server_facts_of(m->memory);
-	bool is_well = visit != NULL &&
-		       (visit->outcome == RUN_SUCCESS || visit->outcome == RUN_PERMISSIONS);
+	bool is_well = collect_pass_is_well(p, m->id);
 	char address[512];
 
 	settings_address(s, address, sizeof(address));

@@ -264,6 +264,17 @@ static int start(struct daemon *d, struct err *err)
 	return rc;
 }
 
+static void say_start(struct daemon *d)
+{
+	SCOPED(text_free) struct text line = TEXT_EMPTY;
+
+	text_put_counted(&line, d->fleet.member_count, "server");
+	text_put(&line, ", each visited once in ");
+	text_put_duration(&line, d->fleet.settings.cycle_ns);
+	text_put(&line, "; tare collect status shows how they are");
+	collect_say(d->app, text_chars(&line));
+}
+
 int collect_daemon(struct app *app, const struct collect_opts *o, struct err *err)
 {
 	struct daemon d = { .app = app,
@@ -278,6 +289,7 @@ int collect_daemon(struct app *app, const struct collect_opts *o, struct err *er
 	notify_open(&d.notify);
 	rc = start(&d, err);
 	if (rc == 0 && !d.is_ending) {
+		say_start(&d);
 		notify_send(&d.notify, "READY=1");
 		rc = loop(&d, err);
 	}

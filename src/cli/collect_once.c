@@ -1,5 +1,6 @@
 /* collect_once.c - `tare collect --once`: one cycle of all servers of the settings, or two looks at the one that a URL names, and a small report. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -88,16 +89,27 @@ static const struct payload_row *find_payload(const struct collect_pass *p, uint
 	return NULL;
 }
 
-static void put_statement(const struct collect_pass *p, struct fleet_statement *s, struct text *out)
+/* Statements get their texts, which are the caller's to free; NULL: no memory, and they stay without. */
+static struct text *give_texts(const struct collect_pass *p, struct fleet_analysis *a)
 {
-	SCOPED(text_free) struct text whole = TEXT_EMPTY;
-	const struct payload_row *row =
-		s->query != NULL ? find_payload(p, s->server, &s->query->text) : NULL;
+	struct text *texts = calloc(a->statement_count + 1, sizeof(*texts));
 
-	if (row != NULL && payload_read(row, TEXT_MOST, &whole) == 0)
-		s->text = (struct str){ whole.bytes, (uint32_t)whole.len };
-	fleet_put_statement(out, s, TEXT_COLUMNS);
-	s->text = STR_EMPTY;
+	for (size_t i = 0; texts != NULL && i < a->statement_count; i++) {
+		struct fleet_statement *s = &a->statements[i];
+		const struct payload_row *row =
+			s->query != NULL ? find_payload(p, s->server, &s->query->text) : NULL;
+
+		if (row != NULL && payload_read(row, TEXT_MOST, &texts[i]) == 0)
+			s->text = (struct str){ texts[i].bytes, (uint32_t)texts[i].len };
+	}
+	return texts;
+}
+
+static void free_texts(struct text *texts, size_t count)
+{
+	for (size_t i = 0; texts != NULL && i < count; i++)
+		text_free(&texts[i]);
+	free(texts);
 }
 
 /* ---- the report ---- */
@@ -121,13 +133,13 @@ static void put_plan(const struct fleet_statement *s, struct text *out)
 		text_printf(out, ", no plan: %s", fleet_reason_word(s->no_plan->reason));
 }
 
-static void put_statements(const struct collect_pass *p, struct fleet_analysis *a, struct text *out)
+static void put_statements(const struct fleet_analysis *a, struct text *out)
 {
 	size_t shown = 0;
 
 	text_put(out, "     total ms       calls     mean ms  statement\n");
 	for (size_t i = 0; i < a->statement_count && shown < SHOWN_STATEMENTS; i++) {
-		struct fleet_statement *s = &a->statements[i];
+		const struct fleet_statement *s = &a->statements[i];
 		uint64_t exec_ns = value_of(s, STATEMENT_EXEC_NS);
 		uint64_t calls = value_of(s, STATEMENT_CALLS);
 
@@ -138,7 +150,7 @@ static void put_statements(const struct collect_pass *p, struct fleet_analysis *
 		text_printf(out, "%12llu", (unsigned long long)calls);
 		put_ms(out, fleet_mean_ns(exec_ns, calls), 12);
 		text_put(out, "  ");
-		put_statement(p, s, out);
+		fleet_put_statement(out, s, TEXT_COLUMNS);
 		if (s->key.queryid != 0)
 			text_printf(out, " (%lld", (long long)s->key.queryid);
 		put_plan(s, out);
@@ -174,8 +186,7 @@ static void put_failures(const struct collect_pass *p, struct text *out, size_t 
 		const struct fleet_member *m = &p->fleet.members[i];
 		const struct run_row *visit = collect_pass_run_row(p, m->id, READING_VISIT);
 
-		if (visit != NULL &&
-		    (visit->outcome == RUN_SUCCESS || visit->outcome == RUN_PERMISSIONS))
+		if (collect_pass_is_well(p, m->id))
 			continue;
 		++*out_failed;
 		text_put(out, "not visited: ");
@@ -192,15 +203,18 @@ static int report(struct app *app, struct collect_pass *p, struct err *err)
 {
 	SCOPED(fleet_analysis_free) struct fleet_analysis a = { .from_wall_ns = 0 };
 	SCOPED(text_free) struct text out = TEXT_EMPTY;
+	struct text *texts = NULL;
 	size_t failed = 0;
 	int rc = analyse(p, &a);
 
 	if (rc == 0) {
+		texts = give_texts(p, &a);
 		fleet_verdict_put(&out, &a);
 		text_put(&out, ".\n\n");
-		put_statements(p, &a, &out);
+		put_statements(&a, &out);
 		put_cost(&a, &out);
 		put_failures(p, &out, &failed);
+		free_texts(texts, a.statement_count);
 	}
 	if (rc < 0 || out.has_failed)
 		return err_set(err, -ENOMEM, "cannot report: no memory");
@@ -223,15 +237,6 @@ static bool has_difference(const struct collect_pass *p)
 				return true;
 	}
 	return false;
-}
-
-static bool has_visited_well(const struct collect_pass *p)
-{
-	const struct run_row *visit =
-		collect_pass_run_row(p, p->fleet.members[0].id, READING_VISIT);
-
-	return visit != NULL &&
-	       (visit->outcome == RUN_SUCCESS || visit->outcome == RUN_PERMISSIONS);
 }
 
 /* A second look, since counters say nothing without an earlier one. */
@@ -284,7 +289,8 @@ int collect_once(struct app *app, const struct collect_opts *o, struct err *err)
 	rc = collect_pass_open(&p, app, &settings, store, err);
 	if (rc == 0)
 		rc = collect_pass_run(&p, err);
-	if (rc == 0 && o->argument != NULL && has_visited_well(&p) && !has_difference(&p))
+	if (rc == 0 && o->argument != NULL && collect_pass_is_well(&p, p.fleet.members[0].id) &&
+	    !has_difference(&p))
 		rc = look_again(&p, o->wait_ns, err);
 	return rc < 0 ? rc : report(app, &p, err);
 }

@@ -96,6 +96,21 @@ const struct run_row *collect_pass_run_row(const struct collect_pass *p, uint32_
 	return NULL;
 }
 
+bool collect_pass_is_well(const struct collect_pass *p, uint32_t server)
+{
+	const struct run_row *visit = collect_pass_run_row(p, server, READING_VISIT);
+
+	if (visit == NULL || visit->outcome != RUN_PERMISSIONS)
+		return visit != NULL && visit->outcome == RUN_SUCCESS;
+	for (uint32_t reading = 0; reading < READING_COUNT; reading++) {
+		const struct run_row *run = collect_pass_run_row(p, server, reading);
+
+		if (run != NULL && run->outcome == RUN_SUCCESS)
+			return true;
+	}
+	return false;
+}
+
 void collect_pass_close(struct collect_pass *p)
 {
 	struct app *app = p->fleet.app;

@@ -27,4 +27,7 @@ void collect_pass_close(struct collect_pass *p);
 const struct run_row *collect_pass_run_row(const struct collect_pass *p, uint32_t server,
 					   uint32_t reading);
 
+/* Was the last visit of a server one that brought something? */
+bool collect_pass_is_well(const struct collect_pass *p, uint32_t server);
+
 #endif

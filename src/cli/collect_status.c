@@ -226,8 +226,8 @@ static void put_store_text(struct text *out, const struct collect_status *s)
 	text_put(out, store->is_away ? "  the store is away: " : "  the store is there");
 	put_name(out, store->why);
 	text_put(out, "; ");
-	text_put_counted(out, store->puts, "batch written");
-	text_put(out, ", ");
+	text_put_exact(out, store->puts);
+	text_put(out, " visits written, ");
 	text_put_exact(out, store->waiting);
 	text_put(out, " waiting, ");
 	text_put_size(out, store->spooled_bytes);

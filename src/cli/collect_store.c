@@ -132,10 +132,12 @@ static void *thread_main(void *self)
 		s->alive_at = now;
 		if (s->job != NULL) {
 			run_job(s);
+			next = now; /* it may have found the store away */
 		} else if (s->is_ending && (s->first == NULL || now.ns >= s->end_at.ns)) {
 			break;
 		} else if (s->first != NULL) {
 			write_waiting(s);
+			next = now;
 		} else if (now.ns >= next.ns) {
 			pthread_mutex_unlock(&s->lock);
 			next = do_chores(s);
@@ -207,13 +209,24 @@ static int start_thread(struct collect_store *s, struct err *err)
 	return rc == 0 ? 0 : err_set(err, -rc, "cannot start the store's thread: %s", strerror(rc));
 }
 
-static int nothing(const struct fleet_store_ops *ops, void *db, void *owner, struct err *err)
+/* What waits on disk is newer than what the store remembers: it goes in before anybody asks. */
+static int catch_up(const struct fleet_store_ops *ops, void *db, void *owner, struct err *err)
 {
-	(void)ops, (void)db, (void)owner, (void)err;
-	return 0;
+	struct collect_store *s = owner;
+
+	(void)ops, (void)db;
+	while (store_replay(s))
+		;
+	if (!store_is_behind(s))
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	err_set(err, -EHOSTUNREACH, "%s",
+		s->state.why[0] != '\0' ? s->state.why : "what waits on disk cannot be read");
+	pthread_mutex_unlock(&s->lock);
+	return -EHOSTUNREACH;
 }
 
-/* Is the store there? Waits for one that is away. */
+/* Is the store there, with all that waited for it? Waits for one that is away. */
 static int wait_for_store(struct collect_store *s, uint64_t wait_ns, struct err *err)
 {
 	struct mono began = store_now();
@@ -221,7 +234,7 @@ static int wait_for_store(struct collect_store *s, uint64_t wait_ns, struct err 
 	int rc;
 
 	for (;;) {
-		rc = collect_store_do(s, nothing, NULL, UINT64_MAX, err);
+		rc = collect_store_do(s, catch_up, s, UINT64_MAX, err);
 		if (rc != -EHOSTUNREACH || mono_elapsed_ns(began, store_now()) >= wait_ns)
 			return rc;
 		nanosleep(&pause, NULL);
