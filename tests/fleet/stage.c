@@ -146,6 +146,8 @@ static char obey(char letter, const char *dir, const char *programs, pid_t *post
 {
 	switch (letter) {
 	case 's':
+		if (*postmaster > 0 && waitpid(*postmaster, NULL, WNOHANG) == 0)
+			return '+'; /* on its way */
 		start_postmaster(dir, programs, postmaster);
 		return *postmaster > 0 ? '+' : '-';
 	case 'f':
@@ -324,6 +326,9 @@ void stage_start(struct stage *s)
 		if (PQping(where) == PQPING_OK)
 			return;
 		pause_ms(10);
+		/* Refused while a backend of a killed one still holds its memory: once more. */
+		if (tries % 100 == 99)
+			tell(s, 's');
 	}
 	fail_msg("the cluster in %s does not answer", s->dir);
 }
