@@ -13,7 +13,6 @@
 #include "core/scoped.h"
 #include "fleet/store_postgres.h"
 #include "store/fleet_postgres.h"
-#include "store/fleet_postgres_url.h"
 
 static struct stage stage = STAGE_EMPTY;
 
@@ -321,45 +320,6 @@ static void no_password_is_in_any_message(void **state)
 	assert_true(seconds() - began < 60);
 }
 
-static void what_goes_over_a_network_wants_a_certificate_unless_told_otherwise(void **state)
-{
-	static const struct {
-		const char *url, *sslmode;
-	} cases[] = {
-		{ "postgresql://u@192.0.2.1/x", "verify-full" },
-		{ "postgresql://u@192.0.2.1/x?sslmode=require", "require" },
-		{ "postgresql://u@127.0.0.1,192.0.2.1/x", "verify-full" },
-		{ "postgresql://u@/x?hostaddr=192.0.2.1", "verify-full" },
-		{ "postgresql://u@127.0.0.1/x", NULL },
-		{ "postgresql://u@/x?host=/run/postgresql", NULL },
-		{ "postgresql:///x", NULL },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct pg_settings s = { .count = 0 };
-		struct err err = ERR_EMPTY;
-		const char *sslmode = NULL, *gss = NULL;
-
-		if (pg_settings_read(cases[i].url, 1000, &s, &err) != 0)
-			fail_msg("%s: %s", cases[i].url, err.msg);
-		for (unsigned n = 0; n < s.count; n++) {
-			if (strcmp(s.keywords[n], "sslmode") == 0)
-				sslmode = s.values[n];
-			if (strcmp(s.keywords[n], "gssencmode") == 0)
-				gss = s.values[n];
-		}
-		print_message("%s\n", cases[i].url);
-		assert_string_equal(gss, "disable");
-		if (cases[i].sslmode == NULL)
-			assert_null(sslmode);
-		else
-			assert_string_equal(sslmode, cases[i].sslmode);
-		pg_settings_free(&s);
-		pg_settings_free(&s);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,8 +330,6 @@ int main(void)
 		cmocka_unit_test(a_role_without_rights_is_told_the_least_that_it_needs),
 		cmocka_unit_test(a_reader_needs_no_more_than_select_and_can_write_nothing),
 		cmocka_unit_test(no_password_is_in_any_message),
-		cmocka_unit_test(
-			what_goes_over_a_network_wants_a_certificate_unless_told_otherwise),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);
