@@ -43,10 +43,12 @@ check 'costs were measured, or are said to be assumed' true_in c.tare \
 	'min(untimed_ps + assumed_untimed_ps) > 0 from watched'
 check 'the charge is what its parts say' true_in c.tare \
 	'abs(charged_ps - kernel_ns * 1000) <= 1000 * windows from watch, recording'
-# Of a busy machine many slow frames are nothing but waiting; of the others the hot system is the largest part.
-hot="select w.name from slow_part p join watched w on w.id = p.watched where p.place = 0 and own_ns > 100000 group by 1 order by count(*) desc limit 1"
+# On a busy machine most slow frames are waiting, and that falls on whatever runs. Whether a frame has a long search does
+# not depend on the load: such a frame must name it first.
+searches="from slow_part p join watched w on w.id = p.watched where w.name = 'paths' and own_ns > 1000000"
 check 'slow frames are kept' true_in c.tare 'count(*) >= 100 from slow_frame'
-check 'and most are of the hot system' value_is c.tare "$hot" paths
+check 'and those with a long search name it as their largest part' true_in c.tare \
+	"count(*) >= 20 and total(place = 0) >= 0.9 * count(*) $searches"
 check 'a slow frame is the sum of its parts' true_in c.tare \
 	'count(*) = 0 from slow_frame s where duration_ns != rest_ns + other_ns + (select total(own_ns) from slow_part p where p.slow = s.id)'
 
