@@ -84,6 +84,8 @@ int link_open(struct link_hall *hall, const struct server_settings *settings,
 	if (k == NULL)
 		return -ENOMEM;
 	k->hall = hall;
+	if (hall->cpu_ns == 0)
+		hall->cpu_ns = loop_cpu_ns();
 	k->limits = *limits;
 	k->watch = (struct loop_watch){ .fd = -1, .ready = link_ready, .owner = k };
 	k->deadline = (struct loop_alarm){ .ring = ring_deadline, .owner = k };
@@ -160,17 +162,23 @@ static void end_script(struct link *k, int code, const struct err *err)
 	loop_set(k->hall->loop, &k->turn, loop_now().ns);
 }
 
+void link_charge(struct link *k)
+{
+	uint64_t cpu_ns = loop_cpu_ns();
+
+	k->answer.own_ns += cpu_ns - k->hall->cpu_ns;
+	k->hall->cpu_ns = cpu_ns;
+}
+
 /* Tells the script its answer, and the owner. Not 0: the script ends. */
 static int tell_ended(struct link *k)
 {
 	struct err err = ERR_EMPTY;
-	uint64_t cpu_ns = loop_cpu_ns();
 	int code;
 
 	k->is_asked = false;
 	k->answer.elapsed_ns = loop_now().ns - k->sent_ns;
-	k->answer.own_ns += cpu_ns - k->cpu_ns;
-	k->cpu_ns = cpu_ns;
+	link_charge(k);
 	if (k->was_lost && k->lost.message[0] == '\0')
 		k->lost = k->answer;
 	if (k->answered != NULL)
@@ -263,10 +271,10 @@ static void ring_again(void *owner)
 static void ring_turn(void *owner)
 {
 	struct link *k = owner;
+	struct link_hall *hall = k->hall;
 	link_done_fn *done = k->done;
 	struct err err;
 
-	k->cpu_ns = loop_cpu_ns();
 	if (k->state == LINK_FAILED) {
 		struct answer answer = k->answer;
 
@@ -287,7 +295,8 @@ static void ring_turn(void *owner)
 	if (k->has_grown || k->database != NULL)
 		link_shut(k);
 	err = k->end_err;
-	done(k->done_owner, k->end_code, &err);
+	done(k->done_owner, k->end_code, &err); /* k may be gone */
+	hall->cpu_ns = loop_cpu_ns();
 }
 
 static void ring_deadline(void *owner)
@@ -295,7 +304,6 @@ static void ring_deadline(void *owner)
 	struct link *k = owner;
 	struct answer answer = { .is_ok = false, .is_late = true };
 
-	k->cpu_ns = loop_cpu_ns();
 	if (k->state == LINK_ASKING || k->state == LINK_CANCELLED) {
 		link_is_late(k);
 		return;

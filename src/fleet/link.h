@@ -15,9 +15,11 @@
 /* What the links of a process share. */
 struct link_hall {
 	struct loop *loop;
-	struct workers *names;	   /* for looking up names */
-	struct workers *steps;	   /* for the steps of connecting, and for cancelling */
-	uint32_t cancels;	   /* under way: LINK_CANCELS_MOST at most, more are not sent */
+	struct workers *names; /* for looking up names */
+	struct workers *steps; /* for the steps of connecting, and for cancelling */
+	uint32_t cancels;      /* under way: LINK_CANCELS_MOST at most, more are not sent */
+	uint64_t
+		cpu_ns; /* CPU time of the loop's thread that has been charged to questions, or to nobody, so far */
 	uint64_t notices, refused; /* swallowed so far; links closed for what the other side sent */
 };
 

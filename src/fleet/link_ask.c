@@ -85,7 +85,7 @@ int link_send(struct link *k)
 	k->sent_ns = loop_now().ns;
 	k->unrowed_bytes = 0;
 	k->notices = 0;
-	k->has_columns = k->is_enough = false;
+	k->has_columns = k->is_enough = k->is_suspect = false;
 	PQsetNoticeReceiver(k->conn, swallow, k);
 	/* To prepare has no rows, and no mode of them. */
 	if (send_question(k) != 1 ||
@@ -233,10 +233,21 @@ static void is_answered(struct link *k)
 	link_has_ended(k);
 }
 
+/* By our CPU time. That clock is dear to read: only a turn after one that took long by the other clock is measured by it. */
+static bool took_too_long(struct link *k, uint64_t began_ns, uint64_t most_ns)
+{
+	if (loop_now().ns - began_ns <= most_ns)
+		return false;
+	if (k->is_suspect)
+		return loop_cpu_ns() - k->turn_cpu_ns > most_ns;
+	k->is_suspect = true;
+	return false;
+}
+
 /* Hands on what has been read; what would take this turn over its time is left to the next one. */
 static void take_results(struct link *k)
 {
-	uint64_t began_ns = loop_now().ns, cpu_ns = loop_cpu_ns(), results = 0;
+	uint64_t began_ns = loop_now().ns, results = 0;
 	uint64_t most_ns = PARSE_MOST_NS + k->unrowed_bytes * PARSE_BYTE_NS;
 
 	while (!PQisBusy(k->conn)) {
@@ -244,7 +255,7 @@ static void take_results(struct link *k)
 		int code;
 
 		/* Before the first row only: libpq was at work on its own until here. */
-		if (results == 0 && loop_cpu_ns() - cpu_ns > most_ns) {
+		if (results == 0 && took_too_long(k, began_ns, most_ns)) {
 			link_refuse(k, "reading its answer takes too long");
 			return;
 		}
@@ -265,7 +276,7 @@ static void take_results(struct link *k)
 			return;
 		}
 	}
-	if (results == 0 && loop_cpu_ns() - cpu_ns > most_ns)
+	if (results == 0 && took_too_long(k, began_ns, most_ns))
 		link_refuse(k, "reading its answer takes too long");
 	else
 		take_others(k);
@@ -286,10 +297,8 @@ static void is_idle_ready(struct link *k)
 void link_ready(void *owner, uint32_t events)
 {
 	struct link *k = owner;
-	uint64_t cpu_ns;
 	bool is_open;
 
-	k->cpu_ns = loop_cpu_ns();
 	if (k->state == LINK_CONNECTING) {
 		link_next_step(k);
 		return;
@@ -318,10 +327,10 @@ void link_ready(void *owner, uint32_t events)
 			return;
 		}
 	}
+	if (k->is_suspect)
+		k->turn_cpu_ns = loop_cpu_ns();
 	take_results(k);
-	cpu_ns = loop_cpu_ns();
-	k->answer.own_ns += cpu_ns - k->cpu_ns; /* of the question that is under way now */
-	k->cpu_ns = cpu_ns;
+	link_charge(k); /* the question that is under way now */
 }
 
 struct cancelling {

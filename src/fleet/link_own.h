@@ -79,9 +79,11 @@ struct link {
 	/* The question under way. */
 	struct ask ask;
 	struct answer answer;
-	uint64_t sent_ns, cpu_ns; /* when it was sent; our CPU time when this turn began */
-	uint64_t unrowed_bytes;	  /* read since the last row */
+	uint64_t sent_ns,
+		turn_cpu_ns; /* when it was sent; our CPU time when this turn began, of a suspect */
+	uint64_t unrowed_bytes; /* read since the last row */
 	uint32_t notices;
+	bool is_suspect; /* a turn took long: the next ones are measured */
 	bool is_asked, has_columns,
 		is_enough; /* columns() was called; the script wants no more rows */
 };
@@ -103,6 +105,9 @@ int link_send(struct link *k);
 
 /* The question has ended: k->answer is whole. In link.c. */
 void link_has_ended(struct link *k);
+
+/* Our CPU time since the last charge is on the account of the question under way. */
+void link_charge(struct link *k);
 
 /* Events of an open connection. */
 void link_ready(void *owner, uint32_t events);
