@@ -84,7 +84,8 @@ static int print_words(struct screen *s, struct fleet_report *r, const struct re
 
 bool report_is_fleet(const char *path)
 {
-	return fleet_store_is(path);
+	return strncmp(path, "postgresql://", 13) == 0 || strncmp(path, "postgres://", 11) == 0 ||
+	       fleet_store_is(path);
 }
 
 int report_fleet_show(struct app *app, const char *path, const struct report_opts *opts,

@@ -16,7 +16,7 @@
 struct fleet_report {
 	const struct fleet_store_ops *ops;
 	void *db;	  /* owned: open while payloads are asked for */
-	const char *path; /* borrowed: file or URL, without a password */
+	char *path;	  /* owned: file or URL, its passwords overwritten */
 	uint64_t bytes;	  /* of the store */
 	struct fleet_analysis a;
 	struct findings findings;

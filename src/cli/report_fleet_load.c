@@ -7,6 +7,7 @@
 #include "cli/report_fleet.h"
 #include "core/scoped.h"
 #include "core/units.h"
+#include "fleet/settings.h"
 
 #define DAY_NS	     (UINT64_C(86400) * NS_PER_S)
 #define TEXTS_LOADED 200u /* statements whose text is shown */
@@ -166,11 +167,15 @@ static int load_texts(struct fleet_report *r, struct err *err)
 
 int fleet_report_open(const char *path, uint64_t last_ns, struct fleet_report *out, struct err *err)
 {
-	struct fleet_report r = { .path = path };
-	int rc = fleet_store_find(path, &r.ops, err);
+	struct fleet_report r = { .path = strdup(path) };
+	int rc = r.path != NULL ? fleet_store_find(path, &r.ops, err)
+				: err_set(err, -ENOMEM, "cannot open the store: out of memory");
 
-	if (rc == 0)
+	if (rc == 0) {
+		if (strstr(path, "://") != NULL)
+			settings_url_hide(r.path);
 		rc = r.ops->open(path, FLEET_READ, &r.db, err);
+	}
 	if (rc == 0)
 		rc = load_rows(&r, last_ns, err);
 	if (rc == 0)
@@ -194,5 +199,6 @@ void fleet_report_close(struct fleet_report *r)
 	fleet_analysis_free(&r->a);
 	if (r->ops != NULL)
 		r->ops->close(r->db);
+	free(r->path);
 	*r = FLEET_REPORT_EMPTY;
 }

@@ -56,7 +56,7 @@ static void put_all(struct made_row *row, const char *const *cells, size_t count
 static void make_facts(struct made_row *row)
 {
 	static const char *const cells[] = {
-		"150013", "PostgreSQL 15.13", "postgres", "shop", "16384", "t", "t", "f",
+		"150013", "PostgreSQL 15.13", "postgres", "shop", "16384", "10", "t", "t", "f",
 		"f",	  ",datid,datname,",  NULL,	  "t",	  "t"
 	};
 
