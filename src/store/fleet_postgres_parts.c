@@ -236,14 +236,12 @@ int pg_part_for(struct pg_store *p, const struct fleet_table *ft, int64_t at_wal
 
 int pg_parts_ahead(struct pg_store *p, struct wall now, struct err *err)
 {
+	struct wanted *wanted = calloc(fleet_table_count * 2, sizeof(*wanted));
 	size_t count = 0;
-	SCOPED(pg_bytes_free) struct pg_bytes room = { NULL, 0, 0, false };
-	struct wanted *wanted;
+	int rc;
 
-	room.bytes = calloc(fleet_table_count * 2, sizeof(*wanted));
-	if (room.bytes == NULL)
+	if (wanted == NULL)
 		return err_set(err, -ENOMEM, "out of memory");
-	wanted = (struct wanted *)(void *)room.bytes;
 	for (uint32_t i = 0; i < fleet_table_count; i++) {
 		int64_t part_ns = pg_part_ns(&fleet_tables[i]);
 
@@ -254,5 +252,7 @@ int pg_parts_ahead(struct pg_store *p, struct wall now, struct err *err)
 				wanted[count++] = (struct wanted){ i, from };
 		}
 	}
-	return count > 0 ? make_locked(p, wanted, count, err) : 0;
+	rc = count > 0 ? make_locked(p, wanted, count, err) : 0;
+	free(wanted);
+	return rc;
 }

@@ -48,25 +48,22 @@ static int by_number(const void *a, const void *b)
 
 /* -- first: are they there? -- */
 
-static void free_bytes(struct pg_bytes *b)
+static void free_numbers(int64_t **n)
 {
-	pg_bytes_free(b);
+	free(*n);
 }
 
 /* Locks in the order of servers, so that two writers never wait for each other. */
 static int add_locks(struct put *u, struct err *err)
 {
-	SCOPED(free_bytes) struct pg_bytes array = { NULL, 0, 0, false };
-	SCOPED(free_bytes) struct pg_bytes room = { NULL, 0, 0, false };
+	SCOPED(free_numbers) int64_t *servers = calloc(u->count, sizeof(*servers));
+	SCOPED(pg_bytes_free) struct pg_bytes array = { NULL, 0, 0, false };
 	struct pg_args args = { .count = 0 };
-	int64_t *servers;
 
-	room.bytes = calloc(u->count, sizeof(*servers));
-	if (room.bytes == NULL)
+	if (servers == NULL)
 		return err_set(err, -ENOMEM, "out of memory");
-	servers = (int64_t *)(void *)room.bytes;
 	for (size_t i = 0; i < u->count; i++)
-		servers[i] = (int32_t)u->batches[i]->server & INT32_MAX;
+		servers[i] = u->batches[i]->server & INT32_MAX;
 	qsort(servers, u->count, sizeof(*servers), by_number);
 	numbers(&array, servers, u->count);
 	if (array.has_failed)
@@ -102,16 +99,16 @@ static bool run_times(const struct fleet_batch *b, int64_t *out_from, int64_t *o
  * changes, years away. */
 static int add_check(struct put *u, struct err *err)
 {
-	SCOPED(free_bytes) struct pg_bytes servers = { NULL, 0, 0, false };
-	SCOPED(free_bytes) struct pg_bytes cycles = { NULL, 0, 0, false };
-	SCOPED(free_bytes) struct pg_bytes readings = { NULL, 0, 0, false };
-	int64_t every[READING_COUNT + 1], *pairs, first = INT64_MAX, last = INT64_MIN;
+	SCOPED(pg_bytes_free) struct pg_bytes servers = { NULL, 0, 0, false };
+	SCOPED(pg_bytes_free) struct pg_bytes cycles = { NULL, 0, 0, false };
+	SCOPED(pg_bytes_free) struct pg_bytes readings = { NULL, 0, 0, false };
+	SCOPED(free_numbers) int64_t *pairs = calloc(u->count, 2 * sizeof(*pairs));
+	int64_t every[READING_COUNT + 1], first = INT64_MAX, last = INT64_MIN;
 	struct pg_args args = { .count = 0 };
 
 	for (int i = 0; i < READING_COUNT; i++)
 		every[i] = i;
 	every[READING_COUNT] = READING_VISIT;
-	pairs = calloc(u->count, 2 * sizeof(*pairs));
 	if (pairs == NULL)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < u->count; i++) {
@@ -129,7 +126,6 @@ static int add_check(struct put *u, struct err *err)
 	numbers(&servers, pairs, u->count);
 	numbers(&cycles, pairs + u->count, u->count);
 	numbers(&readings, every, ARRAY_LEN(every));
-	free(pairs);
 	if (servers.has_failed || cycles.has_failed || readings.has_failed)
 		return err_set(err, -ENOMEM, "out of memory");
 	pg_arg_bytes(&args, PG_INT8_ARRAY, servers.bytes, servers.used);
@@ -375,22 +371,15 @@ static int put_once(struct pg_store *p, const struct fleet_batch *const *batches
 	return rc == 0 ? pg_put_states(&u, err) : rc;
 }
 
-int pg_put(void *db, const struct fleet_batch *const *batches, size_t count, bool *out_was_there,
-	   struct err *err)
+/* Each table of events may show once that its keys were there, each partition that it has gone. */
+static int put_until_done(struct pg_store *p, const struct fleet_batch *const *batches,
+			  size_t count, bool *was_there, struct err *err)
 {
-	SCOPED(free_bytes) struct pg_bytes there = { NULL, 0, 0, false };
-	struct pg_store *p = db;
-	int rc = count > 0 ? pg_call(p, PG_CALL_MS, err) : 0;
+	int rc = -EAGAIN;
 
-	if (rc != 0 || count == 0)
-		return rc;
-	there.bytes = calloc(count, sizeof(bool));
-	if (there.bytes == NULL)
-		return err_set(err, -ENOMEM, "out of memory");
-	/* Each table of events may show once that its keys were there, each partition that it has gone. */
 	for (size_t tries = 0; tries < fleet_table_count + 3; tries++) {
 		*err = ERR_EMPTY; /* of the try before */
-		rc = put_once(p, batches, count, (bool *)there.bytes, err);
+		rc = put_once(p, batches, count, was_there, err);
 		if (rc != 0)
 			pg_abandon(p);
 		if (rc == -ENOENT)
@@ -398,11 +387,28 @@ int pg_put(void *db, const struct fleet_batch *const *batches, size_t count, boo
 		if ((rc != -EAGAIN && rc != -ENOENT) || p->wire.conn == NULL)
 			break;
 	}
+	return rc;
+}
+
+int pg_put(void *db, const struct fleet_batch *const *batches, size_t count, bool *out_was_there,
+	   struct err *err)
+{
+	bool *there = calloc(count + 1, sizeof(*there));
+	struct pg_store *p = db;
+	int rc = 0;
+
+	if (there == NULL)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (count > 0)
+		rc = pg_call(p, PG_CALL_MS, err);
+	if (rc == 0 && count > 0)
+		rc = put_until_done(p, batches, count, there, err);
 	if (rc == 0)
-		memcpy(out_was_there, there.bytes, count * sizeof(bool));
-	else if (rc == -ERANGE)
-		rc = err->code = -EINVAL;
-	else if (rc == -EACCES)
-		rc = err->code = -EHOSTUNREACH; /* rights come back */
+		memcpy(out_was_there, there, count * sizeof(*there));
+	free(there);
+	if (rc == -ERANGE)
+		return err->code = -EINVAL;
+	if (rc == -EACCES)
+		return err->code = -EHOSTUNREACH; /* rights come back */
 	return pg_answer(rc, err);
 }
