@@ -15,7 +15,7 @@ static const struct opt collect_rows[] = {
 	{ "config", 'c', OPT_FILE, offsetof(struct collect_opts, config), "FILE", COLLECT_CONFIG,
 	  "the settings" },
 	{ "once", 0, OPT_FLAG, offsetof(struct collect_opts, is_once), NULL, NULL,
-	  "one cycle of all servers, or of the one that a URL names, and leave" },
+	  "one cycle of all servers, or of the one that a URL names, and leave; top: one frame" },
 	{ "output", 'o', OPT_TEXT, offsetof(struct collect_opts, output), "FILE", NULL,
 	  "--once: keep it in this store" },
 	{ "wait", 0, OPT_DURATION, offsetof(struct collect_opts, wait_ns), "TIME", "5s",
@@ -26,6 +26,8 @@ static const struct opt collect_rows[] = {
 	  "print the SQL that gives the role what it needs, and no more" },
 	{ "since", 0, OPT_DURATION, offsetof(struct collect_opts, since_ns), "TIME", "1d",
 	  "cost: how far back" },
+	{ "last", 0, OPT_DURATION, offsetof(struct collect_opts, last_ns), "TIME", "2min",
+	  "top: how far back, and no less than two cycles" },
 	{ "json", 'j', OPT_FLAG, offsetof(struct collect_opts, is_json), NULL, NULL,
 	  "status, cost: one JSON object" },
 };
@@ -89,7 +91,8 @@ static int run_url(struct app *app, struct collect_opts *o, char *url, struct er
 
 static int unknown_verb(const char *verb, struct err *err)
 {
-	err_set(err, -EINVAL, "cannot use '%.100s': collect knows plan, cost and status", verb);
+	err_set(err, -EINVAL, "cannot use '%.100s': collect knows plan, cost, status and top",
+		verb);
 	return err_mend(err, "tare collect --help; one visit of a URL is tare collect --once URL");
 }
 
@@ -126,6 +129,30 @@ static int run_verb(struct app *app, struct collect_opts *o, const struct opt_re
 	return collect_plan(app, o, rest->argv[1], rest->argv[2], err);
 }
 
+/* --once is its own: one frame. */
+static int run_top(struct app *app, struct collect_opts *o, const struct opt_rest *rest,
+		   struct err *err)
+{
+	char *copy = NULL;
+	int rc;
+
+	if (need_arguments(rest, rest->count > 1 ? 2 : 1, "tare collect top [STORE]", err) < 0)
+		return err->code;
+	if (o->is_check || o->is_grants) {
+		err_set(err, -EINVAL, "cannot use --check or --grants with top");
+		return err_mend(err, "tare collect --help");
+	}
+	guard();
+	if (rest->count > 1 && hide_password(app, rest->argv[1], &copy, err) < 0)
+		return err->code;
+	o->argument = copy;
+	rc = collect_top(app, o, err);
+	if (copy != NULL)
+		explicit_bzero(copy, strlen(copy));
+	free(copy);
+	return rc;
+}
+
 /* What was asked for takes at most one thing. */
 static int check_modes(const struct collect_opts *o, const struct opt_rest *rest, struct err *err)
 {
@@ -155,6 +182,8 @@ static int cmd_collect(struct app *app, int argc, char **argv, struct err *err)
 		command_print_help(app->out, &command_collect);
 		return EXIT_OK;
 	}
+	if (rest.count > 0 && strcmp(rest.argv[0], "top") == 0)
+		return run_top(app, &o, &rest, err);
 	if (check_modes(&o, &rest, err) < 0)
 		return err->code;
 	if (o.is_grants) {
@@ -175,7 +204,7 @@ const struct command command_collect = {
 	.name = "collect",
 	.run = cmd_collect,
 	.usage = "[OPTIONS] | --once [URL] | --check | --grants [ROLE]\n"
-		 "       tare collect status | cost [STORE] | plan SERVER QUERYID",
+		 "       tare collect status | cost [STORE] | top [STORE] | plan SERVER QUERYID",
 	.help = "visit a fleet of database servers: statements, procedures, waits, plans",
 	.opts = collect_rows,
 	.opt_count = ARRAY_LEN(collect_rows),

@@ -17,7 +17,7 @@
 struct collect_opts {
 	const char *config, *output;
 	bool is_once, is_check, is_grants, is_json;
-	uint64_t since_ns, wait_ns;
+	uint64_t since_ns, wait_ns, last_ns;
 	const char *argument; /* what stands behind: a URL, a role; may be NULL */
 };
 
@@ -103,6 +103,7 @@ int collect_plan(struct app *app, const struct collect_opts *o, const char *serv
 /* What collecting took, of the settings' store, or of that in o->argument. */
 int collect_cost(struct app *app, const struct collect_opts *o, struct err *err);
 /* Asks the running collector. */
+int collect_top(struct app *app, const struct collect_opts *o, struct err *err);
 int collect_ask_status(struct app *app, const struct collect_opts *o, struct err *err);
 
 #endif

@@ -15,9 +15,9 @@
 
 struct fleet_report {
 	const struct fleet_store_ops *ops;
-	void *db;	  /* owned: open while payloads are asked for */
-	char *path;	  /* owned: file or URL, its passwords overwritten */
-	uint64_t bytes;	  /* of the store */
+	void *db;	/* owned: open while payloads are asked for */
+	char *path;	/* owned: file or URL, its passwords overwritten */
+	uint64_t bytes; /* of the store */
 	struct fleet_analysis a;
 	struct findings findings;
 	char **texts; /* owned: of the first statements */
@@ -32,6 +32,10 @@ struct fleet_report {
 /* Reads the store at `path`: the last `last_ns` of it, 0: the last day that has rows. */
 int fleet_report_open(const char *path, uint64_t last_ns, struct fleet_report *out,
 		      struct err *err);
+
+/* The same with the store's password as the settings name it; "": none. */
+int fleet_report_open_with(const char *path, const char *password, uint64_t last_ns,
+			   struct fleet_report *out, struct err *err);
 
 /* Accepts the empty value, and may run twice. */
 void fleet_report_close(struct fleet_report *r);

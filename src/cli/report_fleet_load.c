@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <zstd.h>
 
+#include "cli/collect_store.h"
 #include "cli/report_fleet.h"
 #include "core/scoped.h"
 #include "core/units.h"
@@ -57,10 +59,17 @@ static int find_span(struct fleet_report *r, uint64_t last_ns, struct fleet_rang
 		     struct err *err)
 {
 	int64_t newest = 0;
+	struct timespec now;
 	int rc;
 
 	*out = FLEET_RANGE_ALL;
+	/* A month of runs is not read for the newest of them when there is one of the last hour. */
+	clock_gettime(CLOCK_REALTIME, &now);
+	out->from_wall_ns = (now.tv_sec - 3600) * (int64_t)NS_PER_S;
 	rc = r->ops->scan(r->db, &table_run, out, take_newest, &newest, err);
+	out->from_wall_ns = 0;
+	if (rc == 0 && newest == 0)
+		rc = r->ops->scan(r->db, &table_run, out, take_newest, &newest, err);
 	if (rc != 0 || newest == 0)
 		return rc;
 	last_ns = last_ns != 0 ? last_ns : DAY_NS;
@@ -165,17 +174,15 @@ static int load_texts(struct fleet_report *r, struct err *err)
 	return 0;
 }
 
-int fleet_report_open(const char *path, uint64_t last_ns, struct fleet_report *out, struct err *err)
+int fleet_report_open_with(const char *path, const char *password, uint64_t last_ns,
+			   struct fleet_report *out, struct err *err)
 {
 	struct fleet_report r = { .path = strdup(path) };
-	int rc = r.path != NULL ? fleet_store_find(path, &r.ops, err)
+	int rc = r.path != NULL ? collect_store_read(path, password, &r.ops, &r.db, err)
 				: err_set(err, -ENOMEM, "cannot open the store: out of memory");
 
-	if (rc == 0) {
-		if (strstr(path, "://") != NULL)
-			settings_url_hide(r.path);
-		rc = r.ops->open(path, FLEET_READ, &r.db, err);
-	}
+	if (rc == 0 && strstr(path, "://") != NULL)
+		settings_url_hide(r.path);
 	if (rc == 0)
 		rc = load_rows(&r, last_ns, err);
 	if (rc == 0)
@@ -188,6 +195,11 @@ int fleet_report_open(const char *path, uint64_t last_ns, struct fleet_report *o
 	}
 	*out = r;
 	return 0;
+}
+
+int fleet_report_open(const char *path, uint64_t last_ns, struct fleet_report *out, struct err *err)
+{
+	return fleet_report_open_with(path, "", last_ns, out, err);
 }
 
 void fleet_report_close(struct fleet_report *r)
