@@ -65,12 +65,9 @@ static void make_facts(struct made_row *row)
 
 static void make_moment(struct made_row *row, int64_t now_ns)
 {
-	static const char *const cells[] = {
-		"f", "public", "1.10",
-		",userid,dbid,toplevel,queryid,query,plans,total_plan_time,calls,total_exec_time,"
-		"max_exec_time,rows,",
-		"t"
-	};
+	static const char columns[] = ",userid,dbid,toplevel,queryid,query,plans,total_plan_time,"
+				      "calls,total_exec_time,max_exec_time,rows,";
+	static const char *const cells[] = { "f", "public", "1.10", columns, "t" };
 
 	put_number(row, now_ns / 1000);
 	put_number(row, START_NS / 1000 - 3600000000);
