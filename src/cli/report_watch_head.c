@@ -5,6 +5,7 @@
 #include "core/measured.h"
 #include "core/scoped.h"
 #include "core/units.h"
+#include "core/watch_words.h"
 
 #define NAME_COLUMNS 40u
 #define FIRST_RIGHTS 3u /* names by themselves; the rest is counted */
@@ -58,6 +59,8 @@ static bool is_watched(const struct watched_row *row)
 struct watch_cost watch_cost(const struct watched_row *row)
 {
 	bool has_hook = watch_is_hooked(row);
+	bool is_timed =
+		watch_counted_why(row).len == 0; /* else a call costs what counting it does */
 	struct watch_cost cost = {
 		.untimed_ps = row->untimed_ps + row->hook_ps,
 		.assumed_untimed_ps =
@@ -67,8 +70,9 @@ struct watch_cost watch_cost(const struct watched_row *row)
 
 	if (row->untimed_ps == 0 || (has_hook && row->hook_ps == 0))
 		cost.untimed_ps = 0;
-	cost.timed_ps =
-		cost.untimed_ps > 0 && row->extra_ps > 0 ? cost.untimed_ps + row->extra_ps : 0;
+	cost.timed_ps = cost.untimed_ps > 0 && (row->extra_ps > 0 || !is_timed)
+				? cost.untimed_ps + row->extra_ps
+				: 0;
 	cost.assumed_timed_ps = cost.assumed_untimed_ps +
 				(row->extra_ps > 0 ? row->extra_ps : row->assumed_extra_ps);
 	return cost;

@@ -171,7 +171,9 @@ bool watch_rule_understated(const struct watch_facts *f, struct finding *out)
 /* Does this row have a cost that had to be assumed? */
 static bool is_assumed(const struct watched_row *row)
 {
-	return row->untimed_ps == 0 || row->extra_ps == 0 ||
+	bool is_timed = watch_counted_why(row).len == 0;
+
+	return row->untimed_ps == 0 || (is_timed && row->extra_ps == 0) ||
 	       (row->hook_ps == 0 && row->assumed_hook_ps > 0);
 }
 

@@ -54,6 +54,8 @@ static int take_points(struct watch_source *s, const struct watch_source_setting
 		if (settings->places->rows[i].why_not.len == 0)
 			s->points[count++] = (struct probes_point){
 				.place = &settings->places->rows[i],
+				.is_counted = settings->only_counts,
+				.mode = "counting: nothing is to be timed",
 			};
 	s->frame_point = WATCH_NO_POINT;
 	if (settings->frame != NULL) {

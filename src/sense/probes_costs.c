@@ -7,6 +7,8 @@ static enum watch_hooked hooked_of(const struct watch_source *s, uint32_t point)
 {
 	if (s->points[point].exits.count > 0)
 		return WATCH_HOOKED_EXITS;
+	if (s->points[point].is_counted && s->mode != PROBES_SESSION)
+		return WATCH_HOOKED_ENTRY;
 	return s->mode == PROBES_SESSION ? WATCH_HOOKED_SESSION : WATCH_HOOKED_PAIR;
 }
 
@@ -44,8 +46,7 @@ static int measure(struct watch_source *s, enum watch_hooked hooked)
 	int status;
 
 	want(s, hooked, wanted);
-	status = watch_calibration_open(wanted, hooked == WATCH_HOOKED_EXITS, s->switched_off,
-					costs, &by->calibration);
+	status = watch_calibration_open(wanted, hooked, s->switched_off, costs, &by->calibration);
 	for (uint32_t first = 0; first < PLACE_FIRSTS; first++) {
 		struct probes_costs *known = &s->costs[hooked][first];
 

@@ -17,8 +17,9 @@ enum watch_hooked {
 	WATCH_HOOKED_SESSION, /* entry and return in one, and the return is skipped for calls that are not timed */
 	WATCH_HOOKED_PAIR,  /* entry and return, both for every call */
 	WATCH_HOOKED_EXITS, /* entry and the place where it is left, both for every call */
+	WATCH_HOOKED_ENTRY, /* entry alone: calls are counted and not timed */
 };
-#define WATCH_HOOKEDS 3
+#define WATCH_HOOKEDS 4
 
 /* What is taken where nothing was measured, in ps: rounded up from machines that were measured. The only place where such
  * numbers stand. */
@@ -37,6 +38,11 @@ static const struct pace_costs watch_assumed_probes[WATCH_HOOKEDS][PLACE_FIRSTS]
 		[PLACE_NOP5] = { .untimed_ps = 250000, .extra_ps = 300000, .hook_ps = 6100000 },
 		[PLACE_PUSH] = { .untimed_ps = 250000, .extra_ps = 300000, .hook_ps = 6500000 },
 		[PLACE_OTHER] = { .untimed_ps = 250000, .extra_ps = 300000, .hook_ps = 10800000 },
+	},
+	[WATCH_HOOKED_ENTRY] = {
+		[PLACE_NOP5] = { .untimed_ps = 250000, .hook_ps = 700000 },
+		[PLACE_PUSH] = { .untimed_ps = 250000, .hook_ps = 1050000 },
+		[PLACE_OTHER] = { .untimed_ps = 250000, .hook_ps = 5400000 },
 	},
 };
 
@@ -69,12 +75,18 @@ int watch_calibrate_probes(const bool wanted[PLACE_FIRSTS], const char *switched
 int watch_calibrate_exits(const bool wanted[PLACE_FIRSTS], const char *switched_off,
 			  struct watch_costs out[PLACE_FIRSTS]);
 
+/* The same of functions whose calls are only counted, by a probe at their entry: no cost of timing, and no floor. */
+int watch_calibrate_entries(const bool wanted[PLACE_FIRSTS], const char *switched_off,
+			    struct watch_costs out[PLACE_FIRSTS]);
+
 /* Probes that are measured while a recording runs: its child and the probes in it stay. */
 struct watch_calibration; /* opaque */
 
-/* Measures as watch_calibrate_probes(), or `by_exits` as watch_calibrate_exits(), and keeps the child where that went well;
- * else *out_calibration is NULL. */
-int watch_calibration_open(const bool wanted[PLACE_FIRSTS], bool by_exits, const char *switched_off,
+/* Measures as watch_calibrate_probes(), by exits as watch_calibrate_exits(), by the entry alone as
+ * watch_calibrate_entries(), and keeps the child where that went well; else *out_calibration is NULL. Sessions and pairs are
+ * one: the better one that is not switched off. */
+int watch_calibration_open(const bool wanted[PLACE_FIRSTS], enum watch_hooked hooked,
+			   const char *switched_off,
 			   struct watch_costs out[PLACE_FIRSTS],
 			   struct watch_calibration **out_calibration);
 

@@ -36,7 +36,7 @@ struct watch_calibration {
 	struct watch_source *empty, *counting;
 	struct four fours[PLACE_FIRSTS];
 	uint32_t count;			 /* of fours */
-	bool by_exits;			 /* else by return probes, or what serves for them */
+	enum watch_hooked way;		 /* a session stands for a pair too: what serves here */
 	uint32_t passes;		 /* since it was told last; of those PASSES are kept */
 	struct kind kinds[PLACE_FIRSTS]; /* as fours */
 	struct place hooked[PLACE_FIRSTS], counted[2 * PLACE_FIRSTS];
@@ -72,7 +72,8 @@ static int find_place(struct watch_calibration *c, const struct four *four,
 			       .offset = told.offset,
 			       .start = told.offset,
 			       .bytes = watch_body_bytes[four->first],
-			       .may_throw = c->by_exits, /* it does not; but is treated so */
+			       /* it does not; but is treated so */
+			       .may_throw = c->way == WATCH_HOOKED_EXITS,
 			       .first = four->first };
 	return 0;
 }
@@ -111,6 +112,7 @@ static int attach(struct watch_calibration *c, const char *switched_off)
 	struct watch_source_settings settings = { .pid = c->bodies.pid,
 						  .places = &hooked,
 						  .interval = GAP_MAX_INTERVAL,
+						  .only_counts = c->way == WATCH_HOOKED_ENTRY,
 						  .switched_off = switched_off };
 	struct err err = ERR_EMPTY;
 	int status = probes_open_empty(&settings, &c->empty, &err);
@@ -163,6 +165,12 @@ static uint64_t read_floor_ps(struct watch_calibration *c, uint32_t point)
 	return ps;
 }
 
+/* What timing adds; where nothing is timed the two bodies differ by noise only. */
+static uint64_t extra_of(const struct watch_calibration *c, uint64_t counted_ps, uint64_t timed_ps)
+{
+	return c->way == WATCH_HOOKED_ENTRY ? 0 : more(counted_ps, timed_ps);
+}
+
 static int measure(struct watch_calibration *c, struct watch_costs out[PLACE_FIRSTS])
 {
 	struct watch_body_price prices[PLACE_FIRSTS * WATCH_PROBED_COUNT];
@@ -187,7 +195,8 @@ static int measure(struct watch_calibration *c, struct watch_costs out[PLACE_FIR
 			.hook_ps = more(four[WATCH_PROBED_PLAIN].ps, four[WATCH_PROBED_HOOKED].ps),
 			.untimed_ps =
 				more(four[WATCH_PROBED_HOOKED].ps, four[WATCH_PROBED_UNTIMED].ps),
-			.extra_ps = more(four[WATCH_PROBED_UNTIMED].ps, four[WATCH_PROBED_TIMED].ps)
+			.extra_ps = extra_of(c, four[WATCH_PROBED_UNTIMED].ps,
+					     four[WATCH_PROBED_TIMED].ps)
 		};
 		costs->floor_ps = read_floor_ps(c, c->fours[i].timed_point);
 		c->kinds[i] = (struct kind){ .first = costs->measured,
@@ -201,30 +210,29 @@ static int measure(struct watch_calibration *c, struct watch_costs out[PLACE_FIR
 }
 
 /* How probes are attached here, by what the source says of a point. */
-static enum watch_hooked hooked_by(struct watch_source *source, bool by_exits)
+static enum watch_hooked hooked_by(struct watch_source *source, enum watch_hooked wanted)
 {
 	struct watch_source_facts facts;
 
-	if (by_exits)
-		return WATCH_HOOKED_EXITS;
+	if (wanted == WATCH_HOOKED_EXITS || wanted == WATCH_HOOKED_ENTRY)
+		return wanted;
 	if (source == NULL)
 		return WATCH_HOOKED_PAIR; /* the dearer one */
 	watch_source_probes.facts(source, &facts);
 	return strcmp(facts.hook, "session") == 0 ? WATCH_HOOKED_SESSION : WATCH_HOOKED_PAIR;
 }
 
-int watch_calibration_open(const bool wanted[PLACE_FIRSTS], bool by_exits, const char *switched_off,
-			   struct watch_costs out[PLACE_FIRSTS],
+int watch_calibration_open(const bool wanted[PLACE_FIRSTS], enum watch_hooked hooked,
+			   const char *switched_off, struct watch_costs out[PLACE_FIRSTS],
 			   struct watch_calibration **out_calibration)
 {
 	struct watch_calibration *c = calloc(1, sizeof(*c));
-	enum watch_hooked hooked;
 	int status = c != NULL ? 0 : -ENOMEM;
 
 	for (uint32_t first = 0; first < PLACE_FIRSTS; first++)
 		out[first] = (struct watch_costs){ .floor_ps = 0 };
 	if (c != NULL) {
-		c->by_exits = by_exits;
+		c->way = hooked;
 		c->bodies = WATCH_BODIES_EMPTY;
 		status = watch_bodies_open(&c->bodies);
 	}
@@ -234,7 +242,7 @@ int watch_calibration_open(const bool wanted[PLACE_FIRSTS], bool by_exits, const
 		status = attach(c, switched_off);
 	if (status == 0)
 		status = measure(c, out);
-	hooked = hooked_by(c != NULL ? c->counting : NULL, by_exits);
+	hooked = hooked_by(c != NULL ? c->counting : NULL, hooked);
 	for (uint32_t first = 0; first < PLACE_FIRSTS; first++)
 		out[first].assumed = watch_assumed_probes[hooked][first];
 	out[0].cpu_ns = status == 0 ? c->bodies.cpu_ns : watch_calibration_close(c);
@@ -277,11 +285,12 @@ bool watch_calibration_pass(struct watch_calibration *c)
 }
 
 /* What counts is split into hook and counting as it was when each was measured alone. */
-static struct pace_costs costs_by(const struct kind *kind, uint64_t counted_ps, uint64_t timed_ps)
+static struct pace_costs costs_by(const struct watch_calibration *c, const struct kind *kind,
+				  uint64_t counted_ps, uint64_t timed_ps)
 {
 	uint64_t first_ps = kind->first.hook_ps + kind->first.untimed_ps;
 	uint64_t taken_ps = more(kind->plain_ps, counted_ps);
-	struct pace_costs costs = { .extra_ps = more(counted_ps, timed_ps) };
+	struct pace_costs costs = { .extra_ps = extra_of(c, counted_ps, timed_ps) };
 
 	if (first_ps == 0)
 		return costs;
@@ -301,7 +310,7 @@ bool watch_calibration_tell(struct watch_calibration *c, struct watch_costs out[
 		uint64_t counted_ps = watch_bodies_middle(kind->ps[0], count);
 		uint64_t timed_ps = watch_bodies_middle(kind->ps[1], count);
 
-		out[c->fours[i].first].measured = costs_by(kind, counted_ps, timed_ps);
+		out[c->fours[i].first].measured = costs_by(c, kind, counted_ps, timed_ps);
 	}
 	c->passes = 0;
 	return true;
@@ -309,11 +318,11 @@ bool watch_calibration_tell(struct watch_calibration *c, struct watch_costs out[
 
 /* ---- once ---- */
 
-static int calibrate(const bool wanted[PLACE_FIRSTS], bool by_exits, const char *switched_off,
-		     struct watch_costs out[PLACE_FIRSTS])
+static int calibrate(const bool wanted[PLACE_FIRSTS], enum watch_hooked hooked,
+		     const char *switched_off, struct watch_costs out[PLACE_FIRSTS])
 {
 	struct watch_calibration *c;
-	int status = watch_calibration_open(wanted, by_exits, switched_off, out, &c);
+	int status = watch_calibration_open(wanted, hooked, switched_off, out, &c);
 
 	if (status == 0)
 		out[0].cpu_ns = watch_calibration_close(c);
@@ -323,13 +332,19 @@ static int calibrate(const bool wanted[PLACE_FIRSTS], bool by_exits, const char 
 int watch_calibrate_probes(const bool wanted[PLACE_FIRSTS], const char *switched_off,
 			   struct watch_costs out[PLACE_FIRSTS])
 {
-	return calibrate(wanted, false, switched_off, out);
+	return calibrate(wanted, WATCH_HOOKED_SESSION, switched_off, out);
 }
 
 int watch_calibrate_exits(const bool wanted[PLACE_FIRSTS], const char *switched_off,
 			  struct watch_costs out[PLACE_FIRSTS])
 {
-	return calibrate(wanted, true, switched_off, out);
+	return calibrate(wanted, WATCH_HOOKED_EXITS, switched_off, out);
+}
+
+int watch_calibrate_entries(const bool wanted[PLACE_FIRSTS], const char *switched_off,
+			    struct watch_costs out[PLACE_FIRSTS])
+{
+	return calibrate(wanted, WATCH_HOOKED_ENTRY, switched_off, out);
 }
 
 int watch_calibrate_probe(enum place_first first, const char *switched_off, struct watch_costs *out)

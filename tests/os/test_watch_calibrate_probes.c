@@ -164,7 +164,8 @@ static void costs_that_are_measured_on_agree_with_an_independent_timing(void **s
 	for (int i = 0; i < 2; i++) {
 		struct probed p = { .bodies = WATCH_BODIES_EMPTY };
 
-		assert_int_equal(watch_calibration_open(all, false, NULL, costs, &c), 0);
+		assert_int_equal(watch_calibration_open(all, WATCH_HOOKED_SESSION, NULL, costs, &c),
+				 0);
 		memcpy(again, costs, sizeof(again));
 		before_ns = watch_calibration_cpu_ns(c);
 		assert_true(watch_calibration_pass(c));
@@ -242,6 +243,46 @@ static void a_source_measures_on_and_tells_what_came_since(void **state)
 	watch_bodies_close(&bodies);
 }
 
+/* Without sessions; a pair's price is a third more. */
+static void what_is_only_counted_is_charged_its_entry_alone(void **state)
+{
+	const bool push[PLACE_FIRSTS] = { [PLACE_PUSH] = true };
+	struct probed p = { .bodies = WATCH_BODIES_EMPTY };
+	struct places places = { .rows = p.counted, .count = 1 };
+	struct watch_source_settings settings = { .places = &places,
+						  .only_counts = true,
+						  .switched_off = "session" };
+	struct watch_costs pair[PLACE_FIRSTS], costs;
+	struct watched_row row = { .id = 0 };
+	struct pair counted = { 0, 0 };
+	struct err err = ERR_EMPTY;
+
+	(void)state;
+	calibrate_probes("session", pair);
+	assert_int_equal(watch_bodies_open(&p.bodies), 0);
+	p.counted[0] = place_of(&p, PLACE_PUSH, WATCH_PROBED_UNTIMED);
+	settings.pid = p.bodies.pid;
+	for (int i = 0; i < 2; i++) {
+		double plain = time_body(&p.bodies, body_of(PLACE_PUSH, WATCH_PROBED_PLAIN));
+
+		assert_int_equal(watch_source_probes.open(&settings, &p.counting, &err), 0);
+		assert_int_equal(watch_source_probes.costs(p.counting, 0, false, &costs), 0);
+		assert_int_equal(watch_source_probes.start(p.counting, &err), 0);
+		watch_source_probes.describe(p.counting, 0, &row);
+		assert_int_equal(strncmp(row.mode.bytes, "counting: ", 10), 0);
+		lower(&counted, charge_of(&costs, 1),
+		      time_body(&p.bodies, body_of(PLACE_PUSH, WATCH_PROBED_UNTIMED)) - plain);
+		watch_source_probes.close(p.counting);
+	}
+	watch_bodies_close(&p.bodies);
+	assert_agrees("only counted", counted);
+	assert_int_equal(costs.measured.extra_ps + costs.assumed.extra_ps + costs.floor_ps, 0);
+	assert_true(counted.charged < charge_of(&pair[PLACE_PUSH], 65536) * 9 / 10);
+	assert_int_equal(watch_calibrate_entries(push, "session", pair), 0);
+	assert_true(pair[PLACE_PUSH].measured.hook_ps > 0 &&
+		    pair[PLACE_PUSH].measured.extra_ps == 0);
+}
+
 static void probes_that_are_switched_off_are_unmeasured(void **state)
 {
 	const bool all[PLACE_FIRSTS] = { true, true, true };
@@ -273,6 +314,7 @@ int main(void)
 		cmocka_unit_test(a_call_with_its_hook_is_never_cheaper_than_the_call),
 		cmocka_unit_test(costs_that_are_measured_on_agree_with_an_independent_timing),
 		cmocka_unit_test(a_source_measures_on_and_tells_what_came_since),
+		cmocka_unit_test(what_is_only_counted_is_charged_its_entry_alone),
 		cmocka_unit_test(probes_that_are_switched_off_are_unmeasured),
 	};
 
