@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "core/lane.h"
 #include "core/scoped.h"
 #include "fleet/link_own.h"
 #include "fleet/link_read.h"
@@ -177,7 +178,9 @@ static int take(struct link *k, const PGresult *result)
 		return 0;
 	case PGRES_FATAL_ERROR:
 		take_failure(k, result);
-		if (k->answer.sqlstate[0] != '\0' && PQstatus(k->conn) == CONNECTION_OK)
+		/* 08 and 57P: it is gone, or will be. What libpq says by itself has no SQLSTATE: not the protocol. */
+		if (lane_judge(k->answer.sqlstate) != LANE_RECONNECT &&
+		    PQstatus(k->conn) == CONNECTION_OK)
 			return 0;
 		snprintf(why, sizeof(why), "%s", k->answer.message);
 		lose(k, why);

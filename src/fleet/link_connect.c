@@ -87,7 +87,10 @@ static struct link_way *way_of(const struct link *k)
 	put(&w->user, given(s->user));
 	put(&w->password, given(s->password));
 	put(&w->sslmode, k->sslmode);
-	put(&w->sslrootcert, given(s->sslrootcert));
+	/* Where nothing is to be verified, libpq would all the same, if it had authorities. */
+	put(&w->sslrootcert, given(s->sslrootcert) != NULL	     ? s->sslrootcert
+			     : strncmp(k->sslmode, "verify", 6) == 0 ? ALL_ROOTS
+								     : NO_FILE);
 	put(&w->sslcert, given(s->sslcert));
 	put(&w->sslkey, given(s->sslkey));
 	snprintf(w->options, sizeof(w->options),
@@ -95,7 +98,7 @@ static struct link_way *way_of(const struct link *k)
 		 "-c statement_timeout=%llu -c datestyle=ISO -c intervalstyle=postgres",
 		 (unsigned long long)(k->limits.query_ns / NS_PER_MS));
 	if (w->name == NULL || w->host == NULL || w->database == NULL || w->port == NULL ||
-	    w->sslmode == NULL) {
+	    w->sslmode == NULL || w->sslrootcert == NULL) {
 		way_free(w);
 		return NULL;
 	}
@@ -149,7 +152,7 @@ static void start(struct link_step *s)
 				 w->options,
 				 "SQL_ASCII",
 				 w->sslmode,
-				 w->sslrootcert != NULL ? w->sslrootcert : ALL_ROOTS,
+				 w->sslrootcert,
 				 w->sslcert != NULL ? w->sslcert : NO_FILE,
 				 w->sslkey != NULL ? w->sslkey : NO_FILE,
 				 "disable",

@@ -17,7 +17,7 @@
 
 struct collect_settings desk_settings(void)
 {
-	return (struct collect_settings){ .cycle_ns = NS_PER_S,
+	return (struct collect_settings){ .cycle_ns = 500 * NS_PER_MS,
 					  .one_in = 4,
 					  .at_once = 20,
 					  .connect_ns = 2 * NS_PER_S,

@@ -32,7 +32,7 @@ struct desk {
 	unsigned places_asked;
 };
 
-/* Presets for tests: cycle 1 s, short deadlines. */
+/* Presets for tests: cycle 500 ms, short deadlines. */
 struct collect_settings desk_settings(void);
 
 /* Opens the runner with desk->settings. */

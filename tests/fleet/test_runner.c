@@ -67,7 +67,7 @@ static void a_run_never_overlaps_its_predecessor(void **state)
 {
 	(void)state;
 	desk_open(desk);
-	add(0, "SELECT pg_sleep(1.6)");
+	add(0, "SELECT pg_sleep(0.8)");
 	desk_turn_until(desk, 0, 6);
 	assert_true(desk_count(desk, 0, RUN_SKIPPED, "in flight") >= 2);
 	assert_true(desk_count(desk, 0, RUN_SUCCESS, "") >= 2);
@@ -117,7 +117,7 @@ static void a_restart_between_two_visits_costs_no_visit(void **state)
 	unsigned commits;
 
 	(void)state;
-	desk->settings.cycle_ns = 4 * NS_PER_S;
+	desk->settings.cycle_ns = 2 * NS_PER_S;
 	desk_open(desk);
 	add(0, "SELECT 1");
 	desk_turn_until(desk, 0, 1);
@@ -156,7 +156,7 @@ static void a_server_killed_in_a_visit_is_an_error_without_memory_and_comes_back
 static void while_a_body_stalls_a_second_connection_looks(void **state)
 {
 	(void)state;
-	desk->settings.cycle_ns = 8 * NS_PER_S;
+	desk->settings.cycle_ns = 5 * NS_PER_S;
 	desk->settings.query_ns = 20 * NS_PER_S;
 	desk_open(desk);
 	add(0, "SELECT 1");
@@ -183,7 +183,7 @@ static void each_slot_captures_its_seats_and_no_others(void **state)
 	desk_open(desk);
 	for (uint32_t id = 0; id < 10; id++)
 		add(id, "SELECT 1");
-	desk_turn(desk, 9 * NS_PER_S);
+	desk_turn(desk, 4600 * NS_PER_MS);
 	runner_status(desk->runner, &status);
 	assert_int_equal(status.n, 4);
 	/* 10 servers at N = 4: [2, 2, 3, 3] in whatever order. */
