@@ -105,7 +105,8 @@ struct delta delta_row_between(const struct delta_visit *before, const struct de
 	/* Counters of one life never go down: it fell out and came back behind the last visit. */
 	if (has_shrunk(old, row))
 		return whole(DELTA_SHRUNK, before->at_server_ns, now, row, out);
-	if (row->since_ns != old->since_ns)
+	/* What was not known before, or is not any more (another release of the extension), is no news of another life. */
+	if (row->since_ns != old->since_ns && row->since_ns != 0 && old->since_ns != 0)
 		return none(DELTA_EVICTED, row, out);
 	return difference(before, now, old, row, out);
 }

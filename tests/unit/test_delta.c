@@ -139,6 +139,22 @@ static void a_reset_leaves_what_was_counted_behind_it(void **state)
 	assert_int_equal(delta_of(&before, &now, ten, 0, twelve, 0, out).life, DELTA_SAME);
 }
 
+static void a_beginning_that_is_told_only_now_is_no_other_life(void **state)
+{
+	static const int64_t since[][2] = { { 0, 900 * S }, { 900 * S, 0 } };
+	struct delta_visit before = FIRST_VISIT, now = NEXT_VISIT;
+	struct counter out[2];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(since); i++) {
+		struct delta d =
+			delta_of(&before, &now, ten, since[i][0], twelve, since[i][1], out);
+
+		assert_int_equal(d.life, DELTA_SAME);
+		assert_int_equal(out[0].value, 2);
+	}
+}
+
 static void a_restart_gives_none_but_for_what_began_since(void **state)
 {
 	struct delta_visit before = FIRST_VISIT, now = NEXT_VISIT;
@@ -237,6 +253,7 @@ int main(void)
 		cmocka_unit_test(a_smaller_counter_is_a_new_life_and_never_negative),
 		cmocka_unit_test(the_servers_own_word_since_when_it_counts_is_taken),
 		cmocka_unit_test(a_reset_leaves_what_was_counted_behind_it),
+		cmocka_unit_test(a_beginning_that_is_told_only_now_is_no_other_life),
 		cmocka_unit_test(a_restart_gives_none_but_for_what_began_since),
 		cmocka_unit_test(another_system_under_the_same_name_gives_none),
 		cmocka_unit_test(over_an_hour_there_is_none),
