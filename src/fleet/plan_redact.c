@@ -192,8 +192,8 @@ static int read_key(struct walk *w)
 	if (f->is_settings)
 		f->field = field_of_setting(f->key);
 	else
-		f->field = plan_field_of(w->string.bytes, w->string.len);
-	f->member = plan_shape_begin(&w->shape, w->string.bytes, w->string.len);
+		f->field = plan_field_of(text_chars(&w->string), w->string.len);
+	f->member = plan_shape_begin(&w->shape, text_chars(&w->string), w->string.len);
 	if (is_quiet(w))
 		return 0;
 	if (f->is_written)

@@ -258,19 +258,19 @@ static void what_is_no_plan_is_refused_whole(void **state)
 /* A plan of `depth` objects and arrays within one another. */
 static int read_deep(size_t depth)
 {
-	char *json = malloc(32 + 2 * depth), *end = json;
+	static const char before[] = "[{\"Plan\":{\"Node Type\":\"x\",\"a\":", after[] = "}}]";
+	size_t nested = depth - 3, len = sizeof(before) - 1 + 2 * nested + sizeof(after) - 1;
+	char *json = calloc(len, 1), *at = json;
 	struct plan_read plan = PLAN_READ_EMPTY;
 	struct err err = ERR_EMPTY;
 	int code;
 
 	assert_non_null(json);
-	end += sprintf(end, "[{\"Plan\":{\"Node Type\":\"x\",\"a\":");
-	for (size_t i = 3; i < depth; i++)
-		*end++ = '[';
-	for (size_t i = 3; i < depth; i++)
-		*end++ = ']';
-	end += sprintf(end, "}}]");
-	code = plan_read(json, (size_t)(end - json), &plan, &err);
+	at = mempcpy(at, before, sizeof(before) - 1);
+	memset(at, '[', nested);
+	memset(at + nested, ']', nested);
+	memcpy(at + 2 * nested, after, sizeof(after) - 1);
+	code = plan_read(json, len, &plan, &err);
 	plan_read_free(&plan);
 	free(json);
 	return code;
