@@ -2,7 +2,7 @@
 # run.sh - a thousand fake servers, a tenth of them hostile, visited by the runner with PostgreSQL's own bodies: who was on time, and what
 # it took. The healthy ones must be on time in 99.9 % of their cycles, with one connection each.
 # Usage: bench/collect/run.sh BUILD [SERVERS [CYCLE_MS [CYCLES]]]
-# MADE=1 takes a small body of one question in place of PostgreSQL's: the runner's own part.
+# NO_PLANS=1 captures none. MADE=1 takes a small body of one question in place of PostgreSQL's: the runner's own part.
 set -eu
 build=${1:?usage: bench/collect/run.sh BUILD [SERVERS [CYCLE_MS [CYCLES]]]}
 servers=${2:-1000} cycle_ms=${3:-10000} cycles=${4:-10}

@@ -278,7 +278,9 @@ static void a_server_that_leaves_or_moves_ends_its_visit_without_a_row(void **st
 	runner_status(desk->runner, &status);
 	assert_int_equal(status.servers, 1);
 	assert_int_equal(status.visiting, 0);
-	assert_int_equal(desk->counts[0] + desk->counts[1], 0);
+	/* At most that a run which fell due meanwhile was skipped. */
+	for (uint32_t id = 0; id < 2; id++)
+		assert_int_equal(desk_count(desk, id, RUN_SKIPPED, "in flight"), desk->counts[id]);
 	desk_turn(desk, 200 * NS_PER_MS);
 }
 

@@ -75,6 +75,18 @@ static void a_visit_is_due_once_a_cycle_at_its_place(void **state)
 	}
 }
 
+static void a_start_before_its_place_is_visited_in_the_same_cycle(void **state)
+{
+	struct beat b = { CYCLE_NS, 20 * NS_PER_S, BEAT_NONE };
+	int64_t begin_ns = T0 - T0 % (int64_t)CYCLE_NS;
+
+	(void)state;
+	assert_int_equal(beat_wait_ns(&b, (struct wall){ begin_ns + 5 * (int64_t)NS_PER_S }),
+			 15 * NS_PER_S);
+	assert_int_equal(beat_wait_ns(&b, (struct wall){ begin_ns + 25 * (int64_t)NS_PER_S }),
+			 55 * NS_PER_S);
+}
+
 static void a_visit_woken_early_is_of_the_cycle_that_it_was_due_in(void **state)
 {
 	struct beat b = { CYCLE_NS, 20 * NS_PER_S, T0 / (int64_t)CYCLE_NS };
@@ -187,6 +199,7 @@ int main(void)
 		cmocka_unit_test(the_captures_of_one_slot_are_spread_over_it_too),
 		cmocka_unit_test(a_place_is_a_part_of_any_cycle),
 		cmocka_unit_test(a_visit_is_due_once_a_cycle_at_its_place),
+		cmocka_unit_test(a_start_before_its_place_is_visited_in_the_same_cycle),
 		cmocka_unit_test(a_visit_woken_early_is_of_the_cycle_that_it_was_due_in),
 		cmocka_unit_test(a_restart_within_a_cycle_does_not_visit_twice_in_it),
 		cmocka_unit_test(steps_of_the_clock_stop_no_visits_and_repeat_no_cycle),
