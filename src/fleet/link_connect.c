@@ -13,14 +13,15 @@
 
 #include "core/scoped.h"
 
-/* Nothing may come from the environment or a home: "" here, since libpq takes an empty value of a list for none. */
-#define NOTHING_BUT                                                                                \
-	"password='' options='' hostaddr='' sslcrl='' sslcrldir='' sslpassword='' requirepeer='' " \
-	"passfile='/dev/null/none'"
 #define NO_FILE		"/dev/null/none" /* cannot be: neither a password file nor a client's key */
 #define STEPS_MOST	1000		 /* of one connecting: a dozen is usual */
 #define READ_MOST_BYTES (64 * 1024)	 /* in one step */
 #define ALL_ROOTS	"/etc/ssl/certs/ca-certificates.crt"
+
+/* Nothing may come from the environment or a home: "" here, since libpq takes an empty value of a list for none. */
+static const char nothing_but[] =
+	"password='' options='' hostaddr='' sslcrl='' sslcrldir='' sslpassword='' requirepeer='' "
+	"passfile='/dev/null/none'";
 
 static void put(char **at, const char *text)
 {
@@ -112,64 +113,70 @@ static void swallow(void *owner, const PGresult *result)
 	(void)result;
 }
 
+/* The way as libpq takes it. The first dbname is a list that only forbids; the second one is a name and no list. */
+static PGconn *start_on(const struct link_way *w, const char *secret)
+{
+	static const char *const keys[] = { "dbname",
+					    "host",
+					    "hostaddr",
+					    "port",
+					    "dbname",
+					    "user",
+					    "password",
+					    "options",
+					    "sslmode",
+					    "sslrootcert",
+					    "sslcert",
+					    "sslkey",
+					    "application_name",
+					    "client_encoding",
+					    "gssencmode",
+					    "ssl_min_protocol_version",
+					    "keepalives",
+					    "tcp_user_timeout",
+					    "krbsrvname",
+					    "channel_binding",
+					    "sslcompression",
+					    "target_session_attrs",
+					    NULL };
+	const char *const values[] = { nothing_but,
+				       w->host,
+				       w->hostaddr,
+				       w->port,
+				       w->database,
+				       w->user,
+				       secret,
+				       w->options,
+				       w->sslmode,
+				       w->sslrootcert,
+				       w->sslcert != NULL ? w->sslcert : NO_FILE,
+				       w->sslkey != NULL ? w->sslkey : NO_FILE,
+				       "tare",
+				       "SQL_ASCII",
+				       "disable",
+				       "TLSv1.2",
+				       "1",
+				       "30000",
+				       "postgres",
+				       "prefer",
+				       "0",
+				       "any",
+				       NULL };
+
+	_Static_assert(ARRAY_LEN(keys) == ARRAY_LEN(values), "a value for each key");
+	return PQconnectStartParams(keys, values, 1);
+}
+
 /* In a worker's thread. */
 static void start(struct link_step *s)
 {
 	const struct link_way *w = s->way;
 	SCOPED(secret_free) char *secret = NULL;
-	/* The first dbname is a list that only forbids; the second one is a name and no list. */
-	const char *keys[] = { "dbname",
-			       "host",
-			       "hostaddr",
-			       "port",
-			       "dbname",
-			       "user",
-			       "password",
-			       "application_name",
-			       "options",
-			       "client_encoding",
-			       "sslmode",
-			       "sslrootcert",
-			       "sslcert",
-			       "sslkey",
-			       "gssencmode",
-			       "ssl_min_protocol_version",
-			       "keepalives",
-			       "tcp_user_timeout",
-			       "krbsrvname",
-			       "channel_binding",
-			       "sslcompression",
-			       "target_session_attrs",
-			       NULL };
-	const char *values[] = { NOTHING_BUT,
-				 w->host,
-				 w->hostaddr,
-				 w->port,
-				 w->database,
-				 w->user,
-				 NULL,
-				 "tare",
-				 w->options,
-				 "SQL_ASCII",
-				 w->sslmode,
-				 w->sslrootcert,
-				 w->sslcert != NULL ? w->sslcert : NO_FILE,
-				 w->sslkey != NULL ? w->sslkey : NO_FILE,
-				 "disable",
-				 "TLSv1.2",
-				 "1",
-				 "30000",
-				 "postgres",
-				 "prefer",
-				 "0",
-				 "any",
-				 NULL };
 
 	if (w->password != NULL &&
 	    secret_read(w->password, "password", w->name, &secret, &s->err) != 0)
 		return;
-	values[6] = secret;
-	s->conn = PQconnectStartParams(keys, values, 1);
+	s->conn = start_on(w, secret);
 	if (s->conn == NULL) {
 		err_set(&s->err, -ENOMEM, "out of memory");
 		return;

@@ -151,16 +151,18 @@ static int shop_open(unsigned most, struct shop **out)
 int workers_open(struct loop *loop, unsigned most, struct workers **out, struct err *err)
 {
 	struct workers *w = calloc(1, sizeof(*w));
-	int code = w == NULL ? -ENOMEM : shop_open(most, &w->shop);
+	struct shop *s = NULL;
+	int code = w == NULL ? -ENOMEM : shop_open(most, &s);
 
-	if (code == 0) {
+	if (code == 0 && w != NULL && s != NULL) {
 		w->loop = loop;
+		w->shop = s;
 		w->watch = (struct loop_watch){ .fd = -1, .ready = collect, .owner = w };
-		code = loop_watch(loop, &w->watch, w->shop->event, EPOLLIN);
-		if (code != 0)
-			shop_free(w->shop);
+		code = loop_watch(loop, &w->watch, s->event, EPOLLIN);
 	}
 	if (code != 0) {
+		if (s != NULL)
+			shop_free(s);
 		free(w);
 		return err_set(err, code, "cannot set up threads: %s", strerror(-code));
 	}
