@@ -5,7 +5,8 @@
 set -eu
 
 release=trixie
-packages='postgresql-17 postgresql-contrib libcmocka0 libpq5 libjansson4 libzstd1 libssl3t64 libinih1 libsqlite3-0 libxxhash0 libcivetweb1'
+packages='postgresql-17 postgresql-contrib libcmocka0 libpq5 libjansson4 libzstd1 libssl3t64 libinih1 libsqlite3-0 libxxhash0 libcivetweb1
+	libelf1t64 libdw1t64 libbpf1 python3 sqlite3 curl procps iproute2 prometheus'
 
 die() {
 	echo "releases.sh: $*" >&2
@@ -24,7 +25,7 @@ mirror() {
 	apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -v -e security -e updates | grep /debian | head -n 1
 }
 
-if [ ! -f "$root/.tare-ready" ]; then
+if [ "$(cat "$root/.tare-ready" 2>/dev/null)" != "$packages" ]; then
 	echo "releases.sh: putting $release into $root" >&2
 	mkdir -p "$root"
 	if [ ! -x "$root/usr/bin/apt-get" ]; then
@@ -33,7 +34,7 @@ if [ ! -f "$root/.tare-ready" ]; then
 	# shellcheck disable=SC2086 # a list of words
 	chroot "$root" sh -c 'export DEBIAN_FRONTEND=noninteractive; apt-get -qq update && apt-get -qq install --yes --no-install-recommends "$@"' apt $packages \
 		>>"$build/releases.log" 2>&1 || die "cannot install PostgreSQL there: $build/releases.log"
-	touch "$root/.tare-ready"
+	printf '%s\n' "$packages" >"$root/.tare-ready"
 fi
 
 # Mounts are seen by what runs here only, and are gone with it.
@@ -47,5 +48,11 @@ exec unshare --mount --propagation private sh -eu -c '
 	mount -t proc proc "$root/proc"
 	mount --rbind /dev "$root/dev"
 	echo "releases.sh: $(chroot "$root" sh -c "/usr/lib/postgresql/*/bin/postgres --version")" >&2
-	exec meson test -C "$build" --no-rebuild --suite fleet --logbase releases --wrapper "chroot $root" "$@"
+	# Libraries that have another name there come from here.
+	mkdir -p "$build/releases-lib"
+	chroot "$root" ldd "$build/tare" | awk "/not found/ { print \$1 }" | while read -r library; do
+		cp -L "$(ldd "$build/tare" | awk -v wanted="$library" "\$1 == wanted { print \$3 }")" "$build/releases-lib/"
+	done
+	exec meson test -C "$build" --no-rebuild --suite fleet --logbase releases \
+		--wrapper "chroot $root env LD_LIBRARY_PATH=$build/releases-lib" "$@"
 ' releases "$@"

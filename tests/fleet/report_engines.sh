@@ -1,7 +1,10 @@
 #!/bin/sh
 # report_engines.sh - a fleet's store gives the same report whichever engine keeps it: byte for byte, but for where it is and how large.
 . "$(dirname "$0")/../cli/lib.sh"
-. "$here/postgres.sh"
+. "$here/servers.sh"
+servers_begin
+trap 'servers_end; cd / && rm -rf "$place"' EXIT
+trap 'exit 129' HUP INT TERM
 
 make=${MAKE_FLEET:?set MAKE_FLEET to the built make_fleet}
 utf8=$(locale -a 2>/dev/null | grep -i -m 1 -e '^C\.utf-\{0,1\}8$' -e '\.utf-\{0,1\}8$')
@@ -10,12 +13,12 @@ export LC_ALL
 
 # A database for each kind of fleet.
 url_of() {
-	echo "postgresql://postgres@/$1?host=$postgres_home"
+	echo "postgresql://postgres@/$1?host=$servers/store"
 }
 
 make_both() {
 	for kind in shop hostile empty; do
-		postgres_as "$postgres_bin/createdb" -h "$postgres_home" -U postgres "$kind" || return 1
+		sql store "CREATE DATABASE $kind" || return 1
 		"$make" "$kind" "$kind.tare" && "$make" "$kind" "$(url_of "$kind")" || return 1
 	done
 }
@@ -46,17 +49,17 @@ rows() {
 
 # A password in the URL is for the server only.
 no_password() {
-	"$tare" report "postgresql://postgres:canary-secret@/shop?host=$postgres_home" >secret.out 2>&1 &&
-		"$tare" report --json "postgresql://postgres@/shop?host=$postgres_home&password=canary-secret" >>secret.out 2>&1 &&
+	"$tare" report "postgresql://postgres:canary-secret@/shop?host=$servers/store" >secret.out 2>&1 &&
+		"$tare" report --json "postgresql://postgres@/shop?host=$servers/store&password=canary-secret" >>secret.out 2>&1 &&
 		! grep -q canary secret.out
 }
 
 no_password_in_errors() {
-	run "$tare" report "postgresql://postgres:canary-secret@/nowhere?host=$postgres_home"
+	run "$tare" report "postgresql://postgres:canary-secret@/nowhere?host=$servers/store"
 	status_is 2 && [ -s err ] && ! grep -q canary out err
 }
 
-check 'a server is started' postgres_start
+check 'a server is started' server_make store
 check 'the same fleets can be made in both' make_both
 for kind in shop hostile empty; do
 	check "$kind: the report" same "$kind"
