@@ -170,18 +170,40 @@ static int check_modes(const struct collect_opts *o, const struct opt_rest *rest
 	return 0;
 }
 
+/* A queryid can be negative, and is no option then: such numbers go behind all else, in their order. Returns how many. */
+static int move_numbers(int argc, char **argv)
+{
+	int count = 0;
+
+	for (int i = 1; i < argc - count;) {
+		char *word = argv[i];
+		size_t digits = strspn(word + (word[0] == '-'), "0123456789");
+
+		if (word[0] != '-' || digits == 0 || word[digits + 1] != '\0') {
+			i++;
+			continue;
+		}
+		memmove(&argv[i], &argv[i + 1], (size_t)(argc - 1 - i) * sizeof(*argv));
+		argv[argc - 1] = word;
+		count++;
+	}
+	return count;
+}
+
 static int cmd_collect(struct app *app, int argc, char **argv, struct err *err)
 {
 	struct collect_opts o = { .config = NULL };
 	struct opt_rest rest;
+	int numbers = move_numbers(argc, argv);
 
-	if (opts_parse(collect_rows, ARRAY_LEN(collect_rows), false, argc, argv, &o, &rest, err) <
-	    0)
+	if (opts_parse(collect_rows, ARRAY_LEN(collect_rows), false, argc - numbers, argv, &o,
+		       &rest, err) < 0)
 		return err->code;
 	if (rest.wants_help) {
 		command_print_help(app->out, &command_collect);
 		return EXIT_OK;
 	}
+	rest.count += numbers;
 	if (rest.count > 0 && strcmp(rest.argv[0], "top") == 0)
 		return run_top(app, &o, &rest, err);
 	if (check_modes(&o, &rest, err) < 0)
