@@ -2,7 +2,8 @@
 # servers.sh - real PostgreSQL servers for scripts: each in a folder of its own under /tmp, reached by a unix socket only, run as user postgres
 # when the script is root, and stopped when the script ends or is killed. To be sourced.
 #   servers_begin              makes $servers, the folder of them all
-#   server_make NAME [LINES]   makes a cluster with LINES of postgresql.conf, starts it; superuser postgres, database postgres
+#   server_make NAME [LINES]   makes a cluster with LINES of postgresql.conf, starts it; superuser postgres, database postgres. It keeps what it
+#                              acknowledged when it is killed, though not without power
 #   server_start NAME, server_stop NAME [SIGNAL], server_kill NAME
 #   sql NAME SQL               as superuser in database postgres (or $database); one value a line
 #   server_url NAME [USER]     a URL for tare
@@ -33,7 +34,6 @@ server_make() {
 		unix_socket_directories = '$servers/$1'
 		port = 5432
 		fsync = off
-		synchronous_commit = off
 		full_page_writes = off
 		shared_buffers = 16MB
 		max_connections = 100
