@@ -203,7 +203,8 @@ static int take(struct pg_body *b, const struct statement_key *key, const struct
 	int code;
 
 	/* Our own statements can be seen whatever is hidden of others. */
-	before.is_complete = !is_sum && (before.is_complete || (m->is_whole && key->userid == b->facts.roleid));
+	before.is_complete =
+		!is_sum && (before.is_complete || (m->is_whole && key->userid == b->facts.roleid));
 	if (old != NULL && old->statement != NULL && old->statement->state == TEXT_OWN)
 		row.is_kept = false;
 	code = counted_take(b, COUNTED_STATEMENTS, &row, &delta, out.counters, &here);
