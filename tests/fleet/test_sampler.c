@@ -76,6 +76,16 @@ static void wait_until(const char *sql, int64_t want)
 		nanosleep(&pause, NULL);
 }
 
+#define SLEEPING "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+
+static void wake_all(void)
+{
+	stage_run(&stage, NULL,
+		  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = "
+		  "'PgSleep'");
+	wait_until(SLEEPING, 0);
+}
+
 #define WAITING "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
 
 static void a_chain_of_locks_is_seen_from_its_head_to_its_tail(void **state)
@@ -138,7 +148,7 @@ static void looks_of_ours_and_idle_backends_are_not_seen(void **state)
 
 	(void)state;
 	assert_int_equal(PQsendQuery(other, "SELECT pg_sleep(30)"), 1);
-	wait_until("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'", 1);
+	wait_until(SLEEPING, 1);
 	look(NULL, 1, &b);
 	for (size_t i = 0; i < count_of(&b, &table_wait, BLOCK_PUT); i++) {
 		const struct wait_row *row = row_of(&b, &table_wait, i);
@@ -148,6 +158,7 @@ static void looks_of_ours_and_idle_backends_are_not_seen(void **state)
 			     memcmp(row->wait_event.bytes, "PgSleep", 7) == 0);
 	}
 	fleet_batch_free(&b);
+	wake_all();
 	PQfinish(other);
 	PQfinish(idle);
 }
@@ -159,7 +170,7 @@ static void without_rights_it_is_said_what_is_hidden(void **state)
 	bool is_hidden = false;
 
 	(void)state;
-	wait_until("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'", 1);
+	wait_until(SLEEPING, 1);
 	look("plain", 1, &b);
 	for (size_t i = 0; i < count_of(&b, &table_wait, BLOCK_PUT); i++) {
 		const struct wait_row *row = row_of(&b, &table_wait, i);
@@ -170,6 +181,7 @@ static void without_rights_it_is_said_what_is_hidden(void **state)
 	assert_true(is_hidden);
 	assert_int_equal(run_of(&b, READING_ACTIVITY)->outcome, RUN_SUCCESS);
 	fleet_batch_free(&b);
+	wake_all();
 	PQfinish(busy);
 }
 
