@@ -92,12 +92,8 @@ static void put_readings(const struct collect_pass *p, const struct fleet_member
 
 static void put_rights(const struct server_facts *facts, struct text *out)
 {
-	const char *build = strstr(facts->version_text, " on ");
-	size_t len =
-		build != NULL ? (size_t)(build - facts->version_text) : strlen(facts->version_text);
-
-	text_put(out, "      ");
-	put_str(out, (struct str){ facts->version_text, (uint32_t)len });
+	text_put(out, "      PostgreSQL ");
+	put_chars(out, facts->version_text);
 	text_put(out, facts->is_standby ? ", a standby" : "");
 	text_put(out, ", as ");
 	put_chars(out, facts->role);

@@ -30,12 +30,28 @@ static int copy_batch(const struct fleet_batch *from, struct fleet_batch *to)
 	return rc;
 }
 
+/* Was the server visited in this turn, and not only passed over? One whose place in the cycle comes meanwhile is visited twice. */
+static bool has_visited(const struct collect_pass *p, uint32_t server)
+{
+	for (size_t i = p->begun; i < p->count; i++) {
+		const struct fleet_block *block =
+			fleet_batch_block(&p->batches[i], &table_run, BLOCK_PUT);
+		const struct run_row *rows = block != NULL ? block->rows : NULL;
+
+		for (size_t row = 0; block != NULL && row < block->count; row++)
+			if (rows[row].server == server && rows[row].reading == READING_VISIT &&
+			    rows[row].outcome != RUN_SKIPPED)
+				return true;
+	}
+	return false;
+}
+
 static void on_visited(struct collect_fleet *f, const struct fleet_batch *batch)
 {
 	struct collect_pass *p = (struct collect_pass *)(void *)f;
 	struct fleet_batch *batches = reallocarray(p->batches, p->count + 1, sizeof(*batches));
+	bool was_visited = has_visited(p, batch->server);
 
-	p->visited++;
 	if (batches == NULL) {
 		p->has_failed = true;
 		return;
@@ -44,6 +60,7 @@ static void on_visited(struct collect_fleet *f, const struct fleet_batch *batch)
 	batches[p->count] = FLEET_BATCH_EMPTY;
 	if (copy_batch(batch, &batches[p->count++]) < 0)
 		p->has_failed = true;
+	p->visited += !was_visited && has_visited(p, batch->server);
 }
 
 int collect_pass_open(struct collect_pass *p, struct app *app, struct collect_settings *settings,
@@ -69,6 +86,7 @@ int collect_pass_run(struct collect_pass *p, struct err *err)
 	int rc = 0;
 
 	p->visited = 0;
+	p->begun = p->count;
 	runner_start_now(p->fleet.runner);
 	while (rc == 0 && p->visited < p->fleet.member_count &&
 	       mono_elapsed_ns(began, store_now()) < most_ns) {
@@ -84,16 +102,23 @@ int collect_pass_run(struct collect_pass *p, struct err *err)
 const struct run_row *collect_pass_run_row(const struct collect_pass *p, uint32_t server,
 					   uint32_t reading)
 {
+	const struct run_row *skipped = NULL;
+
 	for (size_t i = p->count; i-- > 0;) {
 		const struct fleet_block *block =
 			fleet_batch_block(&p->batches[i], &table_run, BLOCK_PUT);
 		const struct run_row *rows = block != NULL ? block->rows : NULL;
 
-		for (size_t row = block != NULL ? block->count : 0; row-- > 0;)
-			if (rows[row].server == server && rows[row].reading == reading)
+		for (size_t row = block != NULL ? block->count : 0; row-- > 0;) {
+			if (rows[row].server != server || rows[row].reading != reading)
+				continue;
+			if (rows[row].outcome != RUN_SKIPPED)
 				return &rows[row];
+			if (skipped == NULL)
+				skipped = &rows[row];
+		}
 	}
-	return NULL;
+	return skipped;
 }
 
 bool collect_pass_is_well(const struct collect_pass *p, uint32_t server)

@@ -9,6 +9,7 @@ struct collect_pass {
 	struct collect_fleet fleet;  /* first: on_visited() finds the pass by it */
 	struct fleet_batch *batches; /* owned */
 	size_t count;
+	size_t begun;	 /* batches of the turns before this one */
 	size_t visited;	 /* servers, in this turn */
 	bool has_failed; /* no memory for a batch */
 };
@@ -23,7 +24,7 @@ int collect_pass_run(struct collect_pass *p, struct err *err);
 /* Accepts the empty value. */
 void collect_pass_close(struct collect_pass *p);
 
-/* The last run row of a server and reading; NULL: there is none. */
+/* The last run row of a server and reading, but for a visit that was passed over while another one was made; NULL: there is none. */
 const struct run_row *collect_pass_run_row(const struct collect_pass *p, uint32_t server,
 					   uint32_t reading);
 

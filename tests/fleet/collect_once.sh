@@ -135,6 +135,23 @@ check 'the example is read' err_has "'x' as a queryid"
 run "$tare" collect plan nobody 1 -c example.conf
 check 'with all its keys' err_has "cannot find server 'nobody'"
 
+# A cycle's place may come while all are visited at once: who is then visited twice does not stand for another.
+{
+	printf '[collect]\nuser = postgres\ncycle = 1s\n'
+	for name in a b c; do
+		printf '[server "%s"]\nhost = %s\n' "$name" "$servers/one"
+	done
+} >three.conf
+thirty_checks() {
+	i=0
+	while [ "$i" -lt 30 ]; do
+		run "$tare" collect --check -c three.conf
+		status_is 0 || return 1
+		i=$((i + 1))
+	done
+}
+check 'each of three is visited, in thirty checks' thirty_checks
+
 run "$tare" collect --once --check
 check 'two modes at a time are refused' status_is 2
 run "$tare" collect frob
