@@ -49,8 +49,8 @@ static bool has_visited(const struct collect_pass *p, uint32_t server)
 static void on_visited(struct collect_fleet *f, const struct fleet_batch *batch)
 {
 	struct collect_pass *p = (struct collect_pass *)(void *)f;
-	struct fleet_batch *batches = reallocarray(p->batches, p->count + 1, sizeof(*batches));
 	bool was_visited = has_visited(p, batch->server);
+	struct fleet_batch *batches = reallocarray(p->batches, p->count + 1, sizeof(*batches));
 
 	if (batches == NULL) {
 		p->has_failed = true;

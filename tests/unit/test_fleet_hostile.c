@@ -146,8 +146,8 @@ static void spoil_keys(struct made_server *m, const char *question, struct cell 
 		       uint32_t *count)
 {
 	static const char *const keys[] = { "x", "-5", "4294967295", "99999999999",
-					    "1\0"
-					    "2" };
+					    ("1\0"
+					     "2") };
 
 	(void)m;
 	(void)count;
