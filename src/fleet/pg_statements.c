@@ -216,8 +216,6 @@ static int take(struct pg_body *b, const struct statement_key *key, const struct
 		return 0;
 	if (remembered_statement(here) == NULL)
 		return -ENOMEM;
-	if (here->statement->state == TEXT_OWN)
-		return 0;
 	if (here->statement->state == TEXT_UNKNOWN)
 		here->statement->state = is_sum ? TEXT_KNOWN : TEXT_WANTED;
 	out.life = delta.life;

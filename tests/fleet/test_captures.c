@@ -255,8 +255,7 @@ static void a_gated_visit_asks_for_no_plan(void **state)
 	visits_close(&v);
 }
 
-static void
-only_the_top_of_the_reach_is_planned_and_the_log_says_that_the_cap_was_full(void **state)
+static void only_the_top_of_the_reach_is_planned_and_a_full_cap_is_logged(void **state)
 {
 	struct fleet_batch b;
 	struct visits v;
@@ -303,8 +302,7 @@ int main(void)
 		cmocka_unit_test(
 			what_cannot_be_planned_has_a_reason_and_is_not_asked_again_for_a_day),
 		cmocka_unit_test(a_gated_visit_asks_for_no_plan),
-		cmocka_unit_test(
-			only_the_top_of_the_reach_is_planned_and_the_log_says_that_the_cap_was_full),
+		cmocka_unit_test(only_the_top_of_the_reach_is_planned_and_a_full_cap_is_logged),
 	};
 
 	return cmocka_run_group_tests_name("captures", tests, open_stage, close_stage);

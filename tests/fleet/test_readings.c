@@ -111,6 +111,79 @@ static void statements_of_ours_are_left_out_and_texts_are_read_once(void **state
 	visits_close(&v);
 }
 
+/* The statement's own words for each counter of ours, on this release. */
+static const struct {
+	enum statement_counter counter;
+	const char *expression;
+} words[] = {
+	{ STATEMENT_CALLS, "calls" },
+	{ STATEMENT_ROWS, "rows" },
+	{ STATEMENT_EXEC_NS, "total_exec_time * 1000000" },
+	{ STATEMENT_PLANS, "plans" },
+	{ STATEMENT_PLAN_NS, "total_plan_time * 1000000" },
+	{ STATEMENT_SHARED_HIT, "shared_blks_hit" },
+	{ STATEMENT_SHARED_READ, "shared_blks_read" },
+	{ STATEMENT_SHARED_DIRTIED, "shared_blks_dirtied" },
+	{ STATEMENT_SHARED_WRITTEN, "shared_blks_written" },
+	{ STATEMENT_LOCAL_HIT, "local_blks_hit" },
+	{ STATEMENT_LOCAL_READ, "local_blks_read" },
+	{ STATEMENT_LOCAL_DIRTIED, "local_blks_dirtied" },
+	{ STATEMENT_LOCAL_WRITTEN, "local_blks_written" },
+	{ STATEMENT_TEMP_READ, "temp_blks_read" },
+	{ STATEMENT_TEMP_WRITTEN, "temp_blks_written" },
+	{ STATEMENT_WAL_RECORDS, "wal_records" },
+	{ STATEMENT_WAL_FPI, "wal_fpi" },
+	{ STATEMENT_WAL_BYTES, "wal_bytes" },
+};
+
+static void each_counter_is_what_the_server_calls_it(void **state)
+{
+	static const char *const statements[] = {
+		"INSERT INTO t SELECT i, 'y' FROM generate_series(100000, 103000) i",
+		"SELECT count(*) FROM (SELECT v || id FROM t, generate_series(1, 60) ORDER BY 1) s",
+		"SELECT count(*) FROM passing",
+		"DELETE FROM t WHERE id >= 100000",
+	};
+	PGconn *conn = stage_connect(&stage, NULL, NULL);
+	struct fleet_batch b;
+	struct visits v;
+	unsigned different = 0;
+
+	(void)state;
+	PQclear(PQexec(conn, "SET work_mem = '64kB'; SET temp_buffers = 100; SET "
+			     "pg_stat_statements.track_planning = on"));
+	PQclear(PQexec(conn, "CREATE TEMP TABLE passing AS SELECT i, repeat('x', 500) x FROM "
+			     "generate_series(1, 20000) i"));
+	visits_open(&v, &stage, NULL, NULL);
+	visits_go(&v, CADENCE_GATED, &b);
+	fleet_batch_free(&b);
+	for (size_t i = 0; i < ARRAY_LEN(statements); i++)
+		for (size_t j = 0; j <= i; j++)
+			PQclear(PQexec(conn, statements[i]));
+	visits_go(&v, CADENCE_GATED, &b);
+	for (size_t i = 0; i < count_of(&b, &table_statement, BLOCK_PUT); i++) {
+		const struct statement_row *row = row_of(&b, &table_statement, i);
+
+		if (row->life != DELTA_BEGAN)
+			continue;
+		for (size_t j = 0; j < ARRAY_LEN(words); j++) {
+			char sql[256];
+
+			snprintf(sql, sizeof(sql),
+				 "SELECT round(%s)::int8 FROM pg_stat_statements WHERE queryid = "
+				 "%lld",
+				 words[j].expression, (long long)row->key.queryid);
+			assert_int_equal(row->counters[words[j].counter].value,
+					 stage_number(&stage, NULL, sql));
+			different += row->counters[words[j].counter].value > 0;
+		}
+	}
+	assert_true(different > 20); /* most counters of all four statements have counted */
+	fleet_batch_free(&b);
+	visits_close(&v);
+	PQfinish(conn);
+}
+
 static void functions_databases_and_settings_are_read(void **state)
 {
 	struct fleet_batch b;
@@ -150,6 +223,7 @@ int main(void)
 		cmocka_unit_test(
 			a_first_sight_has_no_differences_and_the_second_visit_counts_exactly),
 		cmocka_unit_test(statements_of_ours_are_left_out_and_texts_are_read_once),
+		cmocka_unit_test(each_counter_is_what_the_server_calls_it),
 		cmocka_unit_test(functions_databases_and_settings_are_read),
 	};
 

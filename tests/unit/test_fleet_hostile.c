@@ -185,6 +185,8 @@ static void a_key_that_comes_twice_counts_once(void **state)
 	assert_int_equal(count_of(d, &table_statement, BLOCK_PUT), 1);
 	assert_int_equal(statement_of(d, 101)->counters[STATEMENT_CALLS].value, 2);
 	assert_int_equal(run_of(d, READING_STATEMENTS)->outcome, RUN_ERROR);
+	go(d); /* also when nothing of it has changed */
+	assert_int_equal(run_of(d, READING_STATEMENTS)->outcome, RUN_ERROR);
 }
 
 int main(void)

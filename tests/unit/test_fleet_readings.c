@@ -41,6 +41,7 @@ static void idle_statements_are_not_stored_and_their_baselines_only_once(void **
 	go(d);
 	assert_int_equal(count_of(d, &table_statement, BLOCK_PUT), 0);
 	assert_int_equal(count_of(d, &table_baseline, BLOCK_PUT), 0);
+	assert_int_equal(count_of(d, &table_database, BLOCK_PUT), 0);
 	assert_int_equal(count_of(d, &table_life, BLOCK_PUT), 2);
 }
 
