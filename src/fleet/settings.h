@@ -115,7 +115,7 @@ int settings_from_url(const char *url, struct collect_settings *out, struct err 
 /* Where a URL has a password, in bytes that can be overwritten: userinfo first, else the parameter. false: it has none. */
 bool settings_url_password(const char *url, size_t *out_at, size_t *out_len);
 
-/* Overwrites all passwords of a URL with '*'. Returns whether there was one. */
+/* Overwrites all that may be a password in a URL with '*', rather too much than too little. Returns whether there was something. */
 bool settings_url_hide(char *url);
 
 /* Accepts the empty value, and may run twice. Passwords are wiped. */

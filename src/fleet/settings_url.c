@@ -65,18 +65,27 @@ bool settings_url_password(const char *url, size_t *out_at, size_t *out_len)
 	return find_in_user(url, out_at, out_len) || find_in_parameters(url, 0, out_at, out_len);
 }
 
+/* All from the first colon to the last @: a password in which a slash was not encoded makes a URL that libpq reads in another way, and is
+ * a password all the same. */
+static bool hide_in_user(char *url)
+{
+	char *from = strchr(behind_scheme(url), ':'), *to = strrchr(behind_scheme(url), '@');
+
+	if (from == NULL || to == NULL || from + 1 >= to)
+		return false;
+	memset(from + 1, '*', (size_t)(to - from - 1));
+	return true;
+}
+
 bool settings_url_hide(char *url)
 {
 	size_t at = 0, len = 0;
-	bool has_one = false;
+	bool has_one;
 
 	if (behind_scheme(url) == NULL)
 		return false;
-	if (find_in_user(url, &at, &len)) {
-		memset(url + at, '*', len);
-		has_one = true;
-	}
-	for (at = len = 0; find_in_parameters(url, at + len, &at, &len); has_one = true)
+	has_one = hide_in_user(url);
+	for (; find_in_parameters(url, at + len, &at, &len); has_one = true)
 		memset(url + at, '*', len);
 	return has_one;
 }

@@ -395,12 +395,18 @@ static void all_passwords_of_a_url_are_overwritten(void **state)
 {
 	char both[] = "postgresql://u:hush@h/d?x=1&password=hush&sslpassword=hush";
 	char none[] = "postgresql://u@h/d?passwords=x";
+	char slash[] = "postgresql://u:hu/sh@h/d"; /* libpq takes u for a host */
+	char at[] = "postgresql://u:hu@sh?@h/d";
 
 	(void)state;
 	assert_true(settings_url_hide(both));
 	assert_string_equal(both, "postgresql://u:****@h/d?x=1&password=****&sslpassword=****");
 	assert_false(settings_url_hide(none));
 	assert_string_equal(none, "postgresql://u@h/d?passwords=x");
+	assert_true(settings_url_hide(slash));
+	assert_string_equal(slash, "postgresql://u:*****@h/d");
+	assert_true(settings_url_hide(at));
+	assert_string_equal(at, "postgresql://u:******@h/d");
 }
 
 static void only_this_machine_is_local(void **state)
