@@ -49,8 +49,8 @@ static int ask_facts(struct pg_body *b, struct ask *out)
 	struct text *sql = &b->sql;
 
 	text_clear(sql);
-	text_put(sql, "SELECT " PG_MARK
-		      " current_setting('server_version_num'), current_setting('server_version'), current_user,"
+	text_put(sql, "SELECT " PG_MARK " current_setting('server_version_num'), "
+					"current_setting('server_version'), current_user,"
 		      " d.datname, d.oid, r.oid, r.rolsuper,"
 		      " r.rolsuper OR pg_has_role('pg_read_all_stats', 'USAGE'),"
 		      " current_setting('track_io_timing')::bool,"
