@@ -42,7 +42,6 @@ struct server_settings {
 	char *password; /* owned: "env:NAME", "file:/path", "cred:NAME", or a literal (warned of); empty: none */
 	char *sslmode, *sslrootcert, *sslcert,
 		*sslkey; /* owned; verify-full away from loopback unless said otherwise */
-	char *search_path; /* owned: schemas, parted by commas, that plans look into first; empty: as the server says */
 	uint32_t readings;
 	bool plans;
 	unsigned line; /* in the file, for messages */

@@ -7,16 +7,16 @@
 #include "core/scoped.h"
 #include "fleet/settings_parts.h"
 
-/* All texts of a server; what makes a connection comes before the last three. */
+/* All texts of a server; what makes a connection comes before the last. */
 static const size_t texts[] = {
 	offsetof(struct server_settings, host),	       offsetof(struct server_settings, port),
 	offsetof(struct server_settings, database),    offsetof(struct server_settings, user),
 	offsetof(struct server_settings, password),    offsetof(struct server_settings, sslmode),
 	offsetof(struct server_settings, sslrootcert), offsetof(struct server_settings, sslcert),
 	offsetof(struct server_settings, sslkey),      offsetof(struct server_settings, kind),
-	offsetof(struct server_settings, search_path), offsetof(struct server_settings, name),
+	offsetof(struct server_settings, name),
 };
-#define TEXTS_OF_PLACE (ARRAY_LEN(texts) - 2)
+#define TEXTS_OF_PLACE (ARRAY_LEN(texts) - 1)
 
 static char **text_at(struct server_settings *s, size_t i)
 {

@@ -18,7 +18,8 @@
 
 const struct setting_def setting_defs[] = {
 	{ IN_COLLECT, "store", SETTING_TEXT, OF(store), "/var/lib/tare/fleet.tare", 0, 0, NULL,
-	  "a path, sqlite://PATH or postgresql://USER@HOST/DATABASE", "where what is collected is kept" },
+	  "a path, sqlite://PATH or postgresql://USER@HOST/DATABASE",
+	  "where what is collected is kept" },
 	{ IN_COLLECT, "store_password", SETTING_SECRET, OF(store_password), "", 0, 0, NULL,
 	  "env:NAME, file:/path or cred:NAME", "the password of a postgresql:// store" },
 	{ IN_COLLECT, "spool", SETTING_PATH, OF(spool), "/var/lib/tare/spool", 0, 0, NULL,
@@ -102,9 +103,6 @@ const struct setting_def setting_defs[] = {
 	  "our own certificate" },
 	{ IN_BOTH, "sslkey", SETTING_PATH, OF_SERVER(sslkey), "", 0, 0, NULL, "an absolute path",
 	  "our own key" },
-	{ IN_BOTH, "search_path", SETTING_TEXT, OF_SERVER(search_path), "", 0, 0, NULL,
-	  "schemas, parted by commas; empty: as the server says",
-	  "schemas in which plans look for tables first" },
 	{ IN_BOTH, "readings", SETTING_READINGS, OF_SERVER(readings), "all", 0, 0, NULL,
 	  "all, or words: statements functions activity blocking databases settings io",
 	  "what is read" },
