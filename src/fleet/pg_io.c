@@ -1,5 +1,6 @@
 /* pg_io.c - reads and writes by kind of backend, by pg_stat_io: PostgreSQL 16 and later. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/scoped.h"
@@ -33,11 +34,11 @@ enum io_column {
 /* Before PostgreSQL 18 bytes are counts of one size. */
 static void put_columns(struct pg_body *b)
 {
+	bool is_of_one_size = pg_has_column(b->io_columns, "op_bytes");
 	char there[sizeof(b->io_columns) + 48];
 
-	memcpy(there, b->io_columns, sizeof(b->io_columns));
-	if (pg_has_column(there, "op_bytes"))
-		strcat(there, "reads * op_bytes,writes * op_bytes,");
+	snprintf(there, sizeof(there), "%s%s", b->io_columns,
+		 is_of_one_size ? "reads * op_bytes,writes * op_bytes," : "");
 	pg_ask_columns(&b->sql, columns, IO_COUNTERS, there);
 }
 
