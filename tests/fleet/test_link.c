@@ -241,18 +241,25 @@ static void another_database_is_entered_by_one_connection_at_a_time(void **state
 		"pg_stat_activity WHERE usename = 'watcher' AND pid <> pg_backend_pid())";
 	struct asked a = { .asks = { { .kind = ASK_QUERY, .sql = here },
 				     { .kind = ASK_DATABASE, .name = "other" },
-				     { .kind = ASK_QUERY, .sql = "SELECT pg_sleep(0.1)" },
+				     { .kind = ASK_QUERY, .sql = "SELECT pg_sleep(0.7)" },
 				     { .kind = ASK_QUERY, .sql = here },
 				     { .kind = ASK_DATABASE, .name = "shut" },
 				     { .kind = ASK_DATABASE, .name = "no such'; --" },
 				     { .kind = ASK_DATABASE, .name = "" },
-				     { .kind = ASK_QUERY, .sql = "SELECT pg_sleep(0.1)" },
+				     { .kind = ASK_QUERY, .sql = "SELECT pg_sleep(0.7)" },
 				     { .kind = ASK_QUERY, .sql = here } },
 			   .count = 9,
 			   .stops_at = -1 };
 	struct err err;
 
 	(void)state;
+	/* A backend that was left takes a moment to go: those of tests before this one are waited for. */
+	for (int tries = 0;
+	     tries < 100 &&
+	     stage_number(&stage, NULL,
+			  "SELECT count(*) FROM pg_stat_activity WHERE usename = 'watcher'") > 0;
+	     tries++)
+		usleep(50000);
 	assert_int_equal(run(&a, &err), 0);
 	assert_string_equal(a.cells[0], "postgres 0");
 	assert_true(a.answers[1].is_ok);
