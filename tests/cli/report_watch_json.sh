@@ -21,7 +21,7 @@ run "$tare" report --json-schema record
 check '--json-schema record is that of samples' out_is "$here/../../docs/report.schema.json"
 run "$tare" report --json-schema top
 check 'the schema of what has no report is refused' status_is 2
-check 'and the instruments are named' err_has '[record|watch]'
+check 'and the instruments are named' err_has '[record|watch|collect]'
 
 # KIND | SENTENCE | EXPRESSION, of the report `r`; f(NAME) is a function of it
 cat >facts <<'F'
