@@ -69,6 +69,16 @@ static bool is_of(int fd, uint32_t pid)
 	return pread(fd, &said, sizeof(said), at) == (ssize_t)sizeof(said) && said == pid;
 }
 
+/* Its magic is written last: without one it is being made at this moment, and is no mapping yet. */
+static bool has_begun(int fd)
+{
+	uint64_t magic = 0;
+
+	return pread(fd, &magic, sizeof(magic), (off_t)offsetof(struct mapping_shared, magic)) ==
+		       (ssize_t)sizeof(magic) &&
+	       magic != 0;
+}
+
 /* Opens descriptor `name` of a process if it is a mapping; -ENOENT: it is not. */
 static int open_if_mapping(int folder, const char *name, uint32_t pid, bool *is_other)
 {
@@ -84,7 +94,7 @@ static int open_if_mapping(int folder, const char *name, uint32_t pid, bool *is_
 		return -errno;
 	if (is_sealed(fd) && is_of(fd, pid))
 		return fd;
-	*is_other = *is_other || !is_sealed(fd);
+	*is_other = *is_other || (!is_sealed(fd) && has_begun(fd));
 	close(fd);
 	return -ENOENT;
 }
