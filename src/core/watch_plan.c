@@ -82,6 +82,7 @@ static uint64_t book(struct watch_plan_point *p, uint64_t calls, uint64_t timed)
 	uint64_t spent_ps = pace_charge_ps(&p->costs, calls, timed);
 	uint64_t new_ps = less(spent_ps, p->spent_ps);
 
+	p->since_look_calls += less(calls, p->calls);
 	p->calls = calls;
 	p->timed = timed;
 	p->spent_ps = spent_ps > p->spent_ps ? spent_ps : p->spent_ps;
@@ -98,8 +99,9 @@ void watch_plan_look(struct watch_plan *plan, size_t point, uint64_t now_ns, uin
 	if (less(now_ns, p->looked_ns) < WATCH_PLAN_SOON_NS / 2)
 		return; /* too short to tell a rate by */
 	p->before_ps = p->since_look_ps;
+	p->before_calls = p->since_look_calls;
 	p->before_ns = less(now_ns, p->looked_ns);
-	p->since_look_ps = 0;
+	p->since_look_ps = p->since_look_calls = 0;
 	p->looked_ns = now_ns;
 }
 
@@ -107,6 +109,14 @@ void watch_plan_look(struct watch_plan *plan, size_t point, uint64_t now_ns, uin
 static uint64_t ahead_ps(const struct watch_plan_point *p, uint64_t ns)
 {
 	return p->is_attached ? scale(p->before_ps, ns, p->before_ns) : 0;
+}
+
+/* What counting alone will have cost in this window `ns` from now, without a call timed. */
+static uint64_t counting_ps(const struct watch_plan_point *p, uint64_t ns)
+{
+	uint64_t ahead = p->is_attached ? scale(p->before_calls, ns, p->before_ns) : 0;
+
+	return pace_charge_ps(&p->costs, narrow((wide)p->calls + ahead), 0);
 }
 
 /* ---- what is due ---- */
@@ -126,7 +136,7 @@ static bool is_slice_over(const struct watch_plan *plan, const struct watch_plan
 			     p->before_ps, p->before_ns, plan->detach_ns);
 }
 
-/* A point that has spent the price of the window, and would end a tenth over it. */
+/* A point that has spent the price of the window, and whose counting alone would end a tenth over it; or twice the price. */
 static bool is_price_spent(const struct watch_plan *plan, const struct watch_plan_point *p,
 			   uint64_t now_ns)
 {
@@ -134,11 +144,14 @@ static bool is_price_spent(const struct watch_plan *plan, const struct watch_pla
 	uint64_t rest_ns = rest_of_window_ns(plan, now_ns);
 	uint64_t detach_ns = rest_ns < plan->detach_ns ? rest_ns : plan->detach_ns;
 
-	return (wide)p->spent_ps + ahead_ps(p, detach_ns) >= price_ps &&
-	       (wide)p->spent_ps + ahead_ps(p, rest_ns) >= (wide)price_ps + price_ps / 10;
+	wide soon_ps = (wide)p->spent_ps + ahead_ps(p, detach_ns);
+
+	if (soon_ps >= 2 * (wide)price_ps)
+		return true;
+	return soon_ps >= price_ps && counting_ps(p, rest_ns) >= (wide)price_ps + price_ps / 10;
 }
 
-/* When all together have spent the price, and would end half over it: the one that spends most. A slice may take what
+/* When all together have spent the price, and counting them would end half over it: the one that spends most. A slice may take what
  * its period allows, so it counts with its part of a window. */
 static size_t find_loudest(const struct watch_plan *plan, uint64_t now_ns)
 {
@@ -149,7 +162,8 @@ static size_t find_loudest(const struct watch_plan *plan, uint64_t now_ns)
 
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct watch_plan_point *p = &plan->points[i];
-		uint64_t more_ps = ahead_ps(p, rest_ns);
+		uint64_t counting = counting_ps(p, rest_ns);
+		uint64_t more_ps = less(counting, counting_ps(p, 0));
 
 		if (is_in_slice(p)) {
 			spent_ps += p->need.slice_ps;
@@ -157,7 +171,7 @@ static size_t find_loudest(const struct watch_plan *plan, uint64_t now_ns)
 			continue;
 		}
 		spent_ps += p->spent_ps;
-		end_ps += (wide)p->spent_ps + more_ps;
+		end_ps += counting;
 		if (!p->can_detach || more_ps <= most_ps)
 			continue;
 		most_ps = more_ps;
@@ -267,7 +281,8 @@ void watch_plan_changed(struct watch_plan *plan, size_t point,
 	else
 		detached(plan, p, change);
 	p->looked_ns = change->ended_ns;
-	p->before_ns = p->before_ps = p->since_look_ps = 0;
+	p->before_ns = p->before_ps = p->before_calls = 0;
+	p->since_look_ps = p->since_look_calls = 0;
 }
 
 void watch_plan_fail(struct watch_plan *plan, size_t point)
@@ -352,7 +367,8 @@ void watch_plan_turn(struct watch_plan *plan, uint64_t price_ppm, uint64_t now_n
 		p->covered_ns = 0;
 		p->calls = p->timed = p->spent_ps = 0;
 		p->since_calls = p->head_calls = p->head_ns = 0;
-		p->before_ns = p->before_ps = p->since_look_ps = 0;
+		p->before_ns = p->before_ps = p->before_calls = 0;
+		p->since_look_ps = p->since_look_calls = 0;
 		p->looked_ns = now_ns;
 	}
 	plan->price_ppm = price_ppm;

@@ -39,8 +39,8 @@ struct watch_plan_point {
 	uint64_t head_calls,
 		head_ns; /* calls that came while it was attached, and how long that took */
 	uint64_t looked_ns;
-	uint64_t before_ns, before_ps; /* between the last two looks */
-	uint64_t since_look_ps;
+	uint64_t before_ns, before_ps, before_calls; /* between the last two looks */
+	uint64_t since_look_ps, since_look_calls;
 };
 
 struct watch_plan {
@@ -81,8 +81,10 @@ void watch_plan_look(struct watch_plan *plan, size_t point, uint64_t now_ns, uin
 		     uint64_t timed);
 
 /* What is due: once all points were looked at, ask until it says nothing; do it, and tell by watch_plan_changed().
- * Detached are: a slice whose time or money is spent; a point that has spent the whole price of the window, when that
- * would go on; and, when all together have, the one that spends most, as long as they would end half over it. */
+ * Detached are: a slice whose time or money is spent; a point that has spent the whole price of the window, when counting
+ * it alone will pass that, or when twice the price is spent; and, when all together have, the one that spends most, as long
+ * as counting them would end half over it. Timing ends by itself when its share is spent: who is only timed too often stays
+ * attached, and loses no call. */
 enum watch_plan_act watch_plan_due(const struct watch_plan *plan, uint64_t now_ns,
 				   size_t *out_point);
 

@@ -200,6 +200,28 @@ static void what_spends_the_price_at_the_very_end_of_a_window_is_let_go_on(void 
 	assert_int_equal(s.detaches, 0);
 }
 
+/* Timing every call takes the price early in the first window; counting them would not. */
+static void what_can_be_counted_within_the_price_loses_no_call(void **state)
+{
+	static const double rates[] = { 6750, 10125, 15188 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rates); i++) {
+		SCOPED(sim_free) struct sim s = { .may_slice = true };
+
+		sim_add(&s, &nop5, rates[i], true);
+		s.limits.given = 1;
+		pace_start(&s.limits, WINDOW_NS, s.watches, s.count);
+		assert_true(window(&s) <= 2 * PRICE_PS);
+		print_message("%.0f a second: spent %.2f of the price\n", rates[i],
+			      (double)s.spent_ps / PRICE_PS);
+		assert_int_equal(s.detaches, 0);
+		for (int w = 0; w < 5; w++)
+			assert_true(window(&s) <= PRICE_PS * 108 / 100);
+		assert_int_equal(s.detaches, 0);
+	}
+}
+
 static void all_together_stay_under_twice_the_price_in_their_first_window(void **state)
 {
 	SCOPED(sim_free) struct sim s = { .may_slice = true };
@@ -423,6 +445,7 @@ int main(void)
 		cmocka_unit_test(one_that_is_far_over_the_price_is_detached_in_its_first_window),
 		cmocka_unit_test(one_inside_the_price_is_left_alone),
 		cmocka_unit_test(what_spends_the_price_at_the_very_end_of_a_window_is_let_go_on),
+		cmocka_unit_test(what_can_be_counted_within_the_price_loses_no_call),
 		cmocka_unit_test(all_together_stay_under_twice_the_price_in_their_first_window),
 		cmocka_unit_test(a_burst_is_cut_in_the_window_that_it_comes_in),
 		cmocka_unit_test(slices_of_a_second_or_more_keep_the_price_over_time),
