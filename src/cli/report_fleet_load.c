@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <zstd.h>
 
 #include "cli/collect_store.h"
+#include "cli/payload.h"
 #include "cli/report_fleet.h"
 #include "core/scoped.h"
 #include "core/units.h"
@@ -105,23 +105,13 @@ static int take_payload(void *owner, const void *row)
 {
 	const struct payload_row *p = row;
 	struct wanted *w = owner;
-	size_t got;
-	char *bytes;
+	int rc;
 
 	w->size = p->size_bytes;
-	if (p->content.len == 0 || p->size_bytes > FLEET_PAYLOAD_MOST_BYTES)
-		return 0;
-	bytes = malloc(p->size_bytes + 1);
-	if (bytes == NULL)
-		return -ENOMEM;
-	got = ZSTD_decompress(bytes, p->size_bytes + 1, p->content.bytes, p->content.len);
-	w->is_bad = ZSTD_isError(got) != 0 || got > p->size_bytes;
-	if (!w->is_bad) {
-		text_add(w->text, bytes, got);
-		w->has_it = true;
-	}
-	free(bytes);
-	return 0;
+	rc = payload_read(p, FLEET_PAYLOAD_MOST_BYTES, w->text);
+	w->has_it = rc == 0;
+	w->is_bad = rc == -EBADMSG;
+	return rc == -ENOMEM ? rc : 0;
 }
 
 int fleet_report_payload(struct fleet_report *r, uint32_t server, const struct digest *digest,

@@ -153,7 +153,7 @@ int fleet_put_plan(struct screen *s, const char *json, size_t len, size_t indent
 }
 
 static int put_one(struct screen *s, struct fleet_report *r, const char *word,
-		   const struct plan_row *plan, struct err *err)
+		   const struct plan_row *plan, int64_t from_wall_ns, struct err *err)
 {
 	SCOPED(text_free) struct text json = TEXT_EMPTY;
 	SCOPED(text_free) struct text t = TEXT_EMPTY;
@@ -164,7 +164,7 @@ static int put_one(struct screen *s, struct fleet_report *r, const char *word,
 
 	if (rc != 0)
 		return rc;
-	units_format_wall((struct wall){ plan->first_wall_ns }, from, sizeof(from));
+	units_format_wall((struct wall){ from_wall_ns }, from, sizeof(from));
 	units_format_wall((struct wall){ plan->seen_wall_ns }, to, sizeof(to));
 	text_printf(&t, "%s: cost %.2f, seen from %s to %s", word, plan->total_cost, from, to);
 	s->has_failed |= t.has_failed;
@@ -232,6 +232,6 @@ int fleet_plan_change(struct screen *s, struct fleet_report *r, struct err *err)
 	s->has_failed |= t.has_failed;
 	screen_to(s, 2);
 	screen_wrap(s, text_chars(&t), 4);
-	rc = put_one(s, r, "before", row->plan_before, err);
-	return rc != 0 ? rc : put_one(s, r, "after", row->plan, err);
+	rc = put_one(s, r, "before", row->plan_before, row->plan_before->first_wall_ns, err);
+	return rc != 0 ? rc : put_one(s, r, "after", row->plan, row->changed_wall_ns, err);
 }

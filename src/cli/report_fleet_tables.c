@@ -179,6 +179,23 @@ enum {
 	PLANS_END = 80
 };
 
+/* "15.20" of "15.20 (Debian 15.20-0+deb12u1)". */
+static struct str first_word(struct str text)
+{
+	const char *end = text.len > 0 ? memchr(text.bytes, ' ', text.len) : NULL;
+
+	return end != NULL ? (struct str){ text.bytes, (uint32_t)(end - text.bytes) } : text;
+}
+
+/* A share in a narrow column: what is there and would round to 0 is less than the least that is shown. */
+static void put_narrow_share(struct text *t, uint64_t part, uint64_t whole)
+{
+	if (part > 0 && (double)part < 0.0005 * (double)whole)
+		text_put(t, "<0.1" TEXT_NBSP "%");
+	else
+		text_put_exact_share(t, part, whole);
+}
+
 static void server_row_on(struct screen *s, const struct fleet_report *r,
 			  const struct fleet_server_sum *row)
 {
@@ -188,7 +205,7 @@ static void server_row_on(struct screen *s, const struct fleet_report *r,
 	cell_server(s, r, row->server, SERVER_COLUMNS);
 	screen_to(s, VERSION_AT);
 	if (row->row != NULL && row->row->version.len > 0)
-		screen_put_name(s, row->row->version, 8, false);
+		screen_put_name(s, first_word(row->row->version), 8, false);
 	else
 		screen_put(s, "—");
 	if (row->well < row->visits)
@@ -264,7 +281,7 @@ static void statement_row_on(struct screen *s, const struct fleet_report *r,
 	uint64_t exec_ns = measured(row->sums[STATEMENT_EXEC_NS]);
 	size_t columns = s->columns > NAME_AT + 10 ? s->columns - NAME_AT : 20;
 
-	text_put_exact_share(&share, exec_ns, r->a.exec_ns);
+	put_narrow_share(&share, exec_ns, r->a.exec_ns);
 	cell_text(s, &share, SHARE_END);
 	cell_duration(s, exec_ns, ALL_END);
 	cell_counter(s, row->sums[STATEMENT_CALLS], CALLS_END);

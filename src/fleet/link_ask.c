@@ -1,6 +1,5 @@
 /* link_ask.c - one question over an open connection: sent, its rows handed on, its end found, all without waiting and within bounds. */
 #include <errno.h>
-#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,25 +211,9 @@ static int take_others(struct link *k)
 	return 0;
 }
 
-/* The way there and back, where the kernel knows it. */
-static uint64_t trip_ns(const struct link *k)
-{
-	struct tcp_info tcp = { 0 };
-	socklen_t len = sizeof(tcp);
-
-	if (k->is_on_socket ||
-	    getsockopt(PQsocket(k->conn), IPPROTO_TCP, TCP_INFO, &tcp, &len) != 0)
-		return 0;
-	return len >= offsetof(struct tcp_info, tcpi_min_rtt) + sizeof(tcp.tcpi_min_rtt) &&
-			       tcp.tcpi_min_rtt != UINT32_MAX
-		       ? tcp.tcpi_min_rtt * NS_PER_US
-		       : 0;
-}
-
 static void is_answered(struct link *k)
 {
 	loop_put_off(k->hall->loop, &k->deadline);
-	k->answer.trip_ns = trip_ns(k);
 	k->state = LINK_IDLE;
 	k->idle_wakes = 0;
 	link_has_ended(k);

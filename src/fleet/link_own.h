@@ -79,6 +79,7 @@ struct link {
 	/* The question under way. */
 	struct ask ask;
 	struct answer answer;
+	uint64_t trip_ns; /* the fastest answer so far; 0: none yet */
 	uint64_t sent_ns,
 		turn_cpu_ns; /* when it was sent; our CPU time when this turn began, of a suspect */
 	uint64_t unrowed_bytes; /* read since the last row */

@@ -50,7 +50,7 @@ struct answer {
 	uint64_t rows, bytes;
 	uint64_t elapsed_ns; /* from sending to the end of the answer */
 	uint64_t
-		trip_ns; /* of this, the way there and back: the shortest that this connection has shown */
+		trip_ns; /* of this, the way there and back: the fastest answer of this server so far, whole */
 	uint64_t own_ns; /* CPU time of ours, in it: sending, reading, and the script's row() */
 };
 

@@ -64,7 +64,8 @@ static int ended(void *self, const struct answer *answer, struct err *err)
 	b->run.rows += answer->rows;
 	b->run.bytes += answer->bytes;
 	b->run.own_ns += answer->own_ns;
-	b->run.server_ns += answer->elapsed_ns - answer->trip_ns;
+	b->run.server_ns +=
+		answer->elapsed_ns > answer->trip_ns ? answer->elapsed_ns - answer->trip_ns : 0;
 	if (!answer->is_ok && b->at == 0)
 		return err_set(err, answer->sqlstate[0] == '4' ? -EACCES : -EIO, "%s",
 			       answer->message);

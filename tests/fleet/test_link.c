@@ -234,6 +234,25 @@ static void enough_rows_drain_the_rest_quietly(void **state)
 	assert_string_equal(a.cells[1], "3");
 }
 
+static void the_fastest_answer_is_taken_off_as_the_way_there_and_back(void **state)
+{
+	struct asked a = { .asks = { { .kind = ASK_QUERY, .sql = "SELECT 1" },
+				     { .kind = ASK_QUERY, .sql = "SELECT 1" },
+				     { .kind = ASK_QUERY, .sql = "SELECT 1" },
+				     { .kind = ASK_QUERY, .sql = "SELECT pg_sleep(0.05)" } },
+			   .count = 4,
+			   .stops_at = -1 };
+	struct err err;
+
+	(void)state;
+	assert_int_equal(run(&a, &err), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_true(a.answers[3].trip_ns > 0);
+		assert_true(a.answers[3].trip_ns <= a.answers[i].elapsed_ns);
+	}
+	assert_true(a.answers[3].elapsed_ns - a.answers[3].trip_ns > 40000000);
+}
+
 static void another_database_is_entered_by_one_connection_at_a_time(void **state)
 {
 	static const char here[] =
