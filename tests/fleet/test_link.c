@@ -382,6 +382,8 @@ int main(void)
 		cmocka_unit_test_setup(notices_are_swallowed_and_too_many_end_the_connection,
 				       before),
 		cmocka_unit_test_setup(enough_rows_drain_the_rest_quietly, before),
+		cmocka_unit_test_setup(the_fastest_answer_is_taken_off_as_the_way_there_and_back,
+				       before),
 		cmocka_unit_test_setup(another_database_is_entered_by_one_connection_at_a_time,
 				       before),
 		cmocka_unit_test_setup(who_cannot_be_let_in_says_why, before),
