@@ -135,12 +135,6 @@ static int print_text(struct app *app, const struct fleet_analysis *a, struct er
 	return EXIT_OK;
 }
 
-static void put_u64(struct json *j, const char *key, uint64_t value)
-{
-	json_key(j, key);
-	json_u64(j, value);
-}
-
 /* A mean of none is not known. */
 static void put_mean(struct json *j, const char *key, uint64_t mean_ns, uint64_t runs)
 {
@@ -165,7 +159,7 @@ static void put_json_reading(struct json *j, const struct fleet_analysis *a,
 	const struct server_row *row = row_of(a, r->server);
 
 	json_open_object(j);
-	put_u64(j, "server", r->server);
+	json_put_u64(j, "server", r->server);
 	json_key(j, "name");
 	if (row != NULL)
 		json_str(j, row->name);
@@ -173,25 +167,25 @@ static void put_json_reading(struct json *j, const struct fleet_analysis *a,
 		json_null(j);
 	json_key(j, "reading");
 	json_chars(j, reading_name((enum reading_id)r->reading));
-	put_u64(j, "runs", r->runs);
-	put_u64(j, "captures", r->captures);
-	put_u64(j, "gated", r->gated);
-	put_u64(j, "missed", r->missed);
-	put_u64(j, "failures", r->failures);
-	put_u64(j, "permissions", r->permissions);
-	put_u64(j, "abandoned", r->abandoned);
-	put_u64(j, "skipped", r->skipped);
-	put_u64(j, "server_ns", r->server_ns);
+	json_put_u64(j, "runs", r->runs);
+	json_put_u64(j, "captures", r->captures);
+	json_put_u64(j, "gated", r->gated);
+	json_put_u64(j, "missed", r->missed);
+	json_put_u64(j, "failures", r->failures);
+	json_put_u64(j, "permissions", r->permissions);
+	json_put_u64(j, "abandoned", r->abandoned);
+	json_put_u64(j, "skipped", r->skipped);
+	json_put_u64(j, "server_ns", r->server_ns);
 	put_mean(j, "mean_server_ns", fleet_mean_ns(r->server_ns, r->runs), r->runs);
-	put_u64(j, "longest_server_ns", r->longest_server_ns);
+	json_put_u64(j, "longest_server_ns", r->longest_server_ns);
 	put_mean(j, "gated_mean_server_ns", gated_mean_ns(r), r->runs - r->captures);
 	put_mean(j, "capturing_mean_server_ns", captured_mean_ns(r), r->captures);
-	put_u64(j, "own_ns", r->own_ns);
-	put_u64(j, "store_ns", r->store_ns);
-	put_u64(j, "rows", r->rows);
-	put_u64(j, "bytes", r->bytes);
-	put_u64(j, "plans", r->plans);
-	put_u64(j, "new_plans", r->new_plans);
+	json_put_u64(j, "own_ns", r->own_ns);
+	json_put_u64(j, "store_ns", r->store_ns);
+	json_put_u64(j, "rows", r->rows);
+	json_put_u64(j, "bytes", r->bytes);
+	json_put_u64(j, "plans", r->plans);
+	json_put_u64(j, "new_plans", r->new_plans);
 	json_close(j);
 }
 
@@ -202,7 +196,7 @@ static int print_json(struct app *app, const struct fleet_analysis *a, struct er
 
 	json_begin(&j, json_to_file, app->out, 2);
 	json_open_object(&j);
-	put_u64(&j, "schema_version", COST_SCHEMA_VERSION);
+	json_put_u64(&j, "schema_version", COST_SCHEMA_VERSION);
 	json_key(&j, "from_wall_ns");
 	json_i64(&j, a->from_wall_ns);
 	json_key(&j, "to_wall_ns");

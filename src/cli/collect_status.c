@@ -19,12 +19,6 @@ static int to_text(void *owner, const char *bytes, size_t len)
 	return out->has_failed ? -ENOMEM : 0;
 }
 
-static void put_u64(struct json *j, const char *key, uint64_t value)
-{
-	json_key(j, key);
-	json_u64(j, value);
-}
-
 /* 0 means that it is not known: null, never 0. */
 static void put_known(struct json *j, const char *key, uint64_t value)
 {
@@ -44,26 +38,14 @@ static void put_wall(struct json *j, const char *key, int64_t wall_ns)
 		json_null(j);
 }
 
-static void put_bool(struct json *j, const char *key, bool value)
-{
-	json_key(j, key);
-	json_bool(j, value);
-}
-
-static void put_chars(struct json *j, const char *key, const char *value)
-{
-	json_key(j, key);
-	json_chars(j, value);
-}
-
 static void put_cadence(struct json *j, const struct runner_status *r)
 {
 	json_key(j, "cadence");
 	json_open_object(j);
-	put_u64(j, "cycle_ns", r->cycle_ns);
-	put_u64(j, "one_in_given", r->n_given);
-	put_u64(j, "one_in", r->n);
-	put_u64(j, "cycles_in_slot", r->k);
+	json_put_u64(j, "cycle_ns", r->cycle_ns);
+	json_put_u64(j, "one_in_given", r->n_given);
+	json_put_u64(j, "one_in", r->n);
+	json_put_u64(j, "cycles_in_slot", r->k);
 	json_key(j, "slot");
 	json_i64(j, r->slot);
 	json_key(j, "captures_a_slot");
@@ -71,14 +53,14 @@ static void put_cadence(struct json *j, const struct runner_status *r)
 	for (uint32_t i = 0; i < r->n && i < ARRAY_LEN(r->slot_scheduled); i++)
 		json_u64(j, r->slot_scheduled[i]);
 	json_close(j);
-	put_u64(j, "captures_this_slot", r->slot_captures);
-	put_u64(j, "captures_last_slot", r->last_captures);
-	put_u64(j, "owed", r->owed);
+	json_put_u64(j, "captures_this_slot", r->slot_captures);
+	json_put_u64(j, "captures_last_slot", r->last_captures);
+	json_put_u64(j, "owed", r->owed);
 	put_known(j, "worst_plan_age_ns", r->worst_age_ns);
 	put_known(j, "measured_p95_ns", r->p95_ns);
 	put_known(j, "model_ns", r->model_ns);
 	put_known(j, "visit_ns", r->run_ns);
-	put_chars(j, "model", "servers * visit / at_once + tick / 2, never under the cycle");
+	json_put_chars(j, "model", "servers * visit / at_once + tick / 2, never under the cycle");
 	json_close(j);
 }
 
@@ -92,44 +74,44 @@ static void put_store(struct json *j, const struct collect_status *s)
 		return;
 	}
 	json_open_object(j);
-	put_bool(j, "is_away", store->is_away);
-	put_chars(j, "why", store->why);
-	put_u64(j, "waiting", store->waiting);
-	put_u64(j, "waiting_bytes", store->waiting_bytes);
-	put_u64(j, "spooled", store->spooled);
-	put_u64(j, "spooled_bytes", store->spooled_bytes);
-	put_u64(j, "puts", store->puts);
-	put_u64(j, "were_there", store->again);
-	put_u64(j, "lost", store->lost);
-	put_u64(j, "put_ns", store->put_ns);
-	put_u64(j, "longest_put_ns", store->longest_put_ns);
+	json_put_bool(j, "is_away", store->is_away);
+	json_put_chars(j, "why", store->why);
+	json_put_u64(j, "waiting", store->waiting);
+	json_put_u64(j, "waiting_bytes", store->waiting_bytes);
+	json_put_u64(j, "spooled", store->spooled);
+	json_put_u64(j, "spooled_bytes", store->spooled_bytes);
+	json_put_u64(j, "puts", store->puts);
+	json_put_u64(j, "were_there", store->again);
+	json_put_u64(j, "lost", store->lost);
+	json_put_u64(j, "put_ns", store->put_ns);
+	json_put_u64(j, "longest_put_ns", store->longest_put_ns);
 	put_known(j, "size_bytes", store->size_bytes);
-	put_u64(j, "summed_rows", store->tidied.summed_rows);
-	put_u64(j, "dropped_rows", store->tidied.dropped_rows);
-	put_u64(j, "dropped_payloads", store->tidied.dropped_payloads);
+	json_put_u64(j, "summed_rows", store->tidied.summed_rows);
+	json_put_u64(j, "dropped_rows", store->tidied.dropped_rows);
+	json_put_u64(j, "dropped_payloads", store->tidied.dropped_payloads);
 	json_close(j);
 }
 
 static void put_server(struct json *j, const struct runner_server *server, struct wall now)
 {
 	json_open_object(j);
-	put_u64(j, "server", server->server);
-	put_chars(j, "name", server->name);
-	put_u64(j, "seat", server->seat);
-	put_chars(j, "lane", server->is_in_lane ? "failing" : "usual");
-	put_u64(j, "failures", server->failures);
-	put_chars(j, "last_error", server->last_error);
+	json_put_u64(j, "server", server->server);
+	json_put_chars(j, "name", server->name);
+	json_put_u64(j, "seat", server->seat);
+	json_put_chars(j, "lane", server->is_in_lane ? "failing" : "usual");
+	json_put_u64(j, "failures", server->failures);
+	json_put_chars(j, "last_error", server->last_error);
 	put_wall(j, "visited_wall_ns", server->visited_wall_ns);
 	put_wall(j, "captured_wall_ns", server->captured_wall_ns);
-	put_bool(j, "is_captured", server->is_captured);
+	json_put_bool(j, "is_captured", server->is_captured);
 	put_known(j, "plan_age_ns",
 		  server->is_captured && now.ns > server->captured_wall_ns
 			  ? (uint64_t)(now.ns - server->captured_wall_ns)
 			  : 0);
-	put_bool(j, "is_owed", server->is_owed);
-	put_bool(j, "is_scheduled", server->is_scheduled);
+	json_put_bool(j, "is_owed", server->is_owed);
+	json_put_bool(j, "is_scheduled", server->is_scheduled);
 	put_known(j, "visit_ns", server->run_ns);
-	put_u64(j, "memory_bytes", server->memory_bytes);
+	json_put_u64(j, "memory_bytes", server->memory_bytes);
 	json_close(j);
 }
 
@@ -140,26 +122,26 @@ void collect_status_json(const struct collect_status *s, struct text *out)
 
 	json_begin(&j, to_text, out, 2);
 	json_open_object(&j);
-	put_u64(&j, "schema_version", STATUS_SCHEMA_VERSION);
-	put_chars(&j, "tare", TARE_VERSION);
-	put_chars(&j, "collector", s->collector);
-	put_u64(&j, "pid", (uint64_t)getpid());
+	json_put_u64(&j, "schema_version", STATUS_SCHEMA_VERSION);
+	json_put_chars(&j, "tare", TARE_VERSION);
+	json_put_chars(&j, "collector", s->collector);
+	json_put_u64(&j, "pid", (uint64_t)getpid());
 	put_wall(&j, "at_wall_ns", r->at.ns);
 	put_wall(&j, "started_wall_ns", s->started.ns);
-	put_chars(&j, "settings", s->config);
+	json_put_chars(&j, "settings", s->config);
 	put_wall(&j, "settings_wall_ns", s->loaded.ns);
-	put_chars(&j, "settings_refused", s->refused);
-	put_u64(&j, "servers_count", r->servers);
-	put_u64(&j, "in_lane", r->in_lane);
-	put_u64(&j, "visiting", r->visiting);
+	json_put_chars(&j, "settings_refused", s->refused);
+	json_put_u64(&j, "servers_count", r->servers);
+	json_put_u64(&j, "in_lane", r->in_lane);
+	json_put_u64(&j, "visiting", r->visiting);
 	put_cadence(&j, r);
-	put_u64(&j, "visits", r->visits);
-	put_u64(&j, "late", r->late);
-	put_u64(&j, "skipped", r->skipped);
-	put_u64(&j, "failures", r->failures);
-	put_u64(&j, "longest_turn_ns", r->longest_turn_ns);
-	put_u64(&j, "cpu_ns", s->cpu_ns);
-	put_u64(&j, "rss_bytes", s->rss_bytes);
+	json_put_u64(&j, "visits", r->visits);
+	json_put_u64(&j, "late", r->late);
+	json_put_u64(&j, "skipped", r->skipped);
+	json_put_u64(&j, "failures", r->failures);
+	json_put_u64(&j, "longest_turn_ns", r->longest_turn_ns);
+	json_put_u64(&j, "cpu_ns", s->cpu_ns);
+	json_put_u64(&j, "rss_bytes", s->rss_bytes);
 	put_store(&j, s);
 	json_key(&j, "servers");
 	json_open_array(&j);

@@ -252,11 +252,11 @@ static void put_check(struct json *j, const struct named_check *named)
 	const struct check *c = &named->check;
 
 	json_open_object(j);
-	report_put_chars(j, "name", named->name);
-	report_put_chars(j, "health", healths[c->health]);
-	report_put_chars(j, "found", c->found);
+	json_put_chars(j, "name", named->name);
+	json_put_chars(j, "health", healths[c->health]);
+	json_put_chars(j, "found", c->found);
 	if (c->mend[0] != '\0')
-		report_put_chars(j, "mend", c->mend);
+		json_put_chars(j, "mend", c->mend);
 	else
 		report_put_null(j, "mend", "nothing to do");
 	json_close(j);
@@ -269,10 +269,10 @@ static int put_answer(const struct app *app, const struct answer *a)
 
 	json_begin(&j, json_to_file, app->out, 2);
 	json_open_object(&j);
-	report_put_u64(&j, "schema_version", SCHEMA_VERSION);
-	report_put_chars(&j, "tare", TARE_VERSION);
-	report_put_chars(&j, "kernel", uname(&u) == 0 ? u.release : "");
-	report_put_chars(&j, "machine", uname(&u) == 0 ? u.machine : "");
+	json_put_u64(&j, "schema_version", SCHEMA_VERSION);
+	json_put_chars(&j, "tare", TARE_VERSION);
+	json_put_chars(&j, "kernel", uname(&u) == 0 ? u.release : "");
+	json_put_chars(&j, "machine", uname(&u) == 0 ? u.machine : "");
 	json_key(&j, "does_record");
 	json_bool(&j, a->does_record);
 	json_key(&j, "checks");

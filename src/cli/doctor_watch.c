@@ -164,7 +164,7 @@ static void put_cost(struct json *j, const char *key, const struct watch_costs *
 	snprintf(why, sizeof(why), "not measured: %llu assumed",
 		 (unsigned long long)cost_ps(costs, is_timed));
 	if (has_measured)
-		report_put_u64(j, key, cost_ps(costs, is_timed));
+		json_put_u64(j, key, cost_ps(costs, is_timed));
 	else
 		report_put_null(j, key, why);
 }
@@ -174,7 +174,7 @@ static void put_costs(struct json *j, const char *of, const struct watch_costs *
 	bool has_extra = costs->measured.extra_ps > 0;
 
 	json_open_object(j);
-	report_put_chars(j, "of", of);
+	json_put_chars(j, "of", of);
 	put_cost(j, "counted_ps", costs, false, is_measured(costs));
 	put_cost(j, "timed_ps", costs, true, is_measured(costs) && has_extra);
 	json_close(j);
@@ -187,10 +187,10 @@ void doctor_put_watch(struct json *j, const struct doctor_watch *w)
 	json_key(j, "has_probes");
 	json_bool(j, has_probes);
 	if (has_probes)
-		report_put_chars(j, "mode", w->mode);
+		json_put_chars(j, "mode", w->mode);
 	else
 		report_put_null(j, "mode", w->why);
-	report_put_chars(j, "mode_why", has_probes ? w->why : "");
+	json_put_chars(j, "mode_why", has_probes ? w->why : "");
 	json_key(j, "has_libtare");
 	json_bool(j, w->has_scope);
 	json_key(j, "prices");

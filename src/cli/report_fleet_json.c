@@ -15,29 +15,23 @@ static const char not_measured[] = "not measured";
 static void put_counter(struct json *j, const char *key, struct counter c)
 {
 	if (IS_MEASURED(c))
-		report_put_u64(j, key, c.value);
+		json_put_u64(j, key, c.value);
 	else
 		report_put_null(j, key, not_measured);
-}
-
-static void put_i64(struct json *j, const char *key, int64_t value)
-{
-	json_key(j, key);
-	json_i64(j, value);
 }
 
 /* A moment; 0 is none. */
 static void put_moment(struct json *j, const char *key, int64_t wall_ns, const char *why_not)
 {
 	if (wall_ns != 0)
-		put_i64(j, key, wall_ns);
+		json_put_i64(j, key, wall_ns);
 	else
 		report_put_null(j, key, why_not);
 }
 
 static void put_words(struct json *j, const char *key, struct text *t)
 {
-	report_put_chars(j, key, text_chars(t));
+	json_put_chars(j, key, text_chars(t));
 	if (t->has_failed)
 		json_fail(j, -ENOMEM);
 	text_free(t);
@@ -56,16 +50,7 @@ static void put_queryid(struct json *j, int64_t queryid)
 	char digits[24];
 
 	snprintf(digits, sizeof(digits), "%" PRId64, queryid);
-	report_put_chars(j, "queryid", digits);
-}
-
-static void put_digest(struct json *j, const char *key, const struct digest *d)
-{
-	char hex[2 * sizeof(d->bytes) + 1];
-
-	for (size_t i = 0; i < sizeof(d->bytes); i++)
-		snprintf(hex + 2 * i, 3, "%02x", d->bytes[i]);
-	report_put_chars(j, key, hex);
+	json_put_chars(j, "queryid", digits);
 }
 
 static void put_server(struct json *j, const struct fleet_analysis *a,
@@ -76,27 +61,27 @@ static void put_server(struct json *j, const struct fleet_analysis *a,
 	json_open_object(j);
 	put_server_name(j, a, s->server);
 	if (s->row != NULL && s->row->version.len > 0)
-		report_put_str(j, "version", s->row->version);
+		json_put_str(j, "version", s->row->version);
 	else
 		report_put_null(j, "version", never);
 	if (s->row != NULL && s->row->seat != NO_ID)
-		report_put_u64(j, "seat", s->row->seat);
+		json_put_u64(j, "seat", s->row->seat);
 	else
 		report_put_null(j, "seat", "it has left");
-	report_put_u64(j, "visits", s->visits);
-	report_put_u64(j, "visits_well", s->well);
-	report_put_u64(j, "calls", s->calls);
-	report_put_u64(j, "exec_ns", s->exec_ns);
-	report_put_u64(j, "hidden_exec_ns", s->hidden_exec_ns);
-	report_put_u64(j, "statements", s->statements);
-	report_put_u64(j, "with_plan", s->plans);
-	report_put_u64(j, "without_plan", s->without_plan);
-	report_put_u64(j, "plan_changes", s->changes);
-	report_put_u64(j, "looks", s->looks);
-	report_put_u64(j, "blockings", s->blockings);
-	report_put_u64(j, "server_ns", s->server_ns);
-	report_put_u64(j, "own_ns", s->own_ns);
-	report_put_u64(j, "bytes", s->bytes);
+	json_put_u64(j, "visits", s->visits);
+	json_put_u64(j, "visits_well", s->well);
+	json_put_u64(j, "calls", s->calls);
+	json_put_u64(j, "exec_ns", s->exec_ns);
+	json_put_u64(j, "hidden_exec_ns", s->hidden_exec_ns);
+	json_put_u64(j, "statements", s->statements);
+	json_put_u64(j, "with_plan", s->plans);
+	json_put_u64(j, "without_plan", s->without_plan);
+	json_put_u64(j, "plan_changes", s->changes);
+	json_put_u64(j, "looks", s->looks);
+	json_put_u64(j, "blockings", s->blockings);
+	json_put_u64(j, "server_ns", s->server_ns);
+	json_put_u64(j, "own_ns", s->own_ns);
+	json_put_u64(j, "bytes", s->bytes);
 	json_close(j);
 }
 
@@ -114,20 +99,19 @@ static int put_plan(struct json *j, struct fleet_report *r, const struct plan_ro
 	if (rc != 0)
 		return rc;
 	json_open_object(j);
-	put_digest(j, "digest", &plan->plan);
-	put_digest(j, "shape", &plan->shape);
-	json_key(j, "total_cost");
-	json_double(j, plan->total_cost);
-	json_key(j, "plan_rows");
-	json_double(j, plan->plan_rows);
-	report_put_str(j, "search_path", plan->search_path);
-	json_key(j, "is_generic");
-	json_bool(j, plan->is_generic);
-	put_i64(j, "first_wall_ns", plan->first_wall_ns);
-	put_i64(j, "seen_wall_ns", plan->seen_wall_ns);
-	report_put_u64(j, "plan_bytes", plan->plan_bytes);
+	json_key(j, "digest");
+	report_put_digest(j, &plan->plan);
+	json_key(j, "shape");
+	report_put_digest(j, &plan->shape);
+	json_put_double(j, "total_cost", plan->total_cost);
+	json_put_double(j, "plan_rows", plan->plan_rows);
+	json_put_str(j, "search_path", plan->search_path);
+	json_put_bool(j, "is_generic", plan->is_generic);
+	json_put_i64(j, "first_wall_ns", plan->first_wall_ns);
+	json_put_i64(j, "seen_wall_ns", plan->seen_wall_ns);
+	json_put_u64(j, "plan_bytes", plan->plan_bytes);
 	if (has_it)
-		report_put_str(j, "content", (struct str){ content.bytes, (uint32_t)content.len });
+		json_put_str(j, "content", (struct str){ content.bytes, (uint32_t)content.len });
 	else
 		report_put_null(j, "content", "not kept");
 	json_close(j);
@@ -138,8 +122,8 @@ static void put_side(struct json *j, const char *key, const struct fleet_side *s
 {
 	json_key(j, key);
 	json_open_object(j);
-	report_put_u64(j, "calls", side->calls);
-	report_put_u64(j, "exec_ns", side->exec_ns);
+	json_put_u64(j, "calls", side->calls);
+	json_put_u64(j, "exec_ns", side->exec_ns);
 	json_close(j);
 }
 
@@ -169,26 +153,25 @@ static int put_statement(struct json *j, struct fleet_report *r, const struct fl
 	json_open_object(j);
 	put_server_name(j, &r->a, s->server);
 	put_queryid(j, s->key.queryid);
-	report_put_u64(j, "dbid", s->key.dbid);
-	report_put_u64(j, "userid", s->key.userid);
-	json_key(j, "is_toplevel");
-	json_bool(j, s->key.is_toplevel);
-	report_put_str(j, "database", s->query != NULL ? s->query->database : STR_EMPTY);
-	report_put_str(j, "user", s->query != NULL ? s->query->user : STR_EMPTY);
+	json_put_u64(j, "dbid", s->key.dbid);
+	json_put_u64(j, "userid", s->key.userid);
+	json_put_bool(j, "is_toplevel", s->key.is_toplevel);
+	json_put_str(j, "database", s->query != NULL ? s->query->database : STR_EMPTY);
+	json_put_str(j, "user", s->query != NULL ? s->query->user : STR_EMPTY);
 	if (s->text.len > 0)
-		report_put_str(j, "text", s->text);
+		json_put_str(j, "text", s->text);
 	else
 		report_put_null(j, "text", s->key.queryid == 0 ? "not allowed" : "not kept");
 	put_sums(j, s);
-	report_put_u64(j, "span_ns", s->span_ns);
-	report_put_u64(j, "differences", s->differences);
-	report_put_u64(j, "without_difference", s->unknown);
-	report_put_u64(j, "plans_kept", s->plans);
-	report_put_u64(j, "shapes_kept", s->shapes);
+	json_put_u64(j, "span_ns", s->span_ns);
+	json_put_u64(j, "differences", s->differences);
+	json_put_u64(j, "without_difference", s->unknown);
+	json_put_u64(j, "plans_kept", s->plans);
+	json_put_u64(j, "shapes_kept", s->shapes);
 	put_moment(j, "plan_changed_wall_ns", s->changed_wall_ns, "no change was seen");
 	put_side(j, "before", &s->before);
 	put_side(j, "after", &s->after);
-	report_put_chars(j, "why_no_plan", why_no_plan(s));
+	json_put_chars(j, "why_no_plan", why_no_plan(s));
 	json_key(j, "kept_plans");
 	json_open_array(j);
 	rc = put_plan(j, r, s->plan, err);
@@ -208,13 +191,13 @@ static void put_functions(struct json *j, const struct fleet_analysis *a)
 
 		json_open_object(j);
 		put_server_name(j, a, f->server);
-		report_put_str(j, "database", f->database);
-		report_put_str(j, "name", f->name);
+		json_put_str(j, "database", f->database);
+		json_put_str(j, "name", f->name);
 		put_counter(j, "calls", f->sums[FUNCTION_CALLS]);
 		put_counter(j, "total_ns", f->sums[FUNCTION_TOTAL_NS]);
 		put_counter(j, "self_ns", f->sums[FUNCTION_SELF_NS]);
-		report_put_u64(j, "span_ns", f->span_ns);
-		report_put_u64(j, "without_difference", f->unknown);
+		json_put_u64(j, "span_ns", f->span_ns);
+		json_put_u64(j, "without_difference", f->unknown);
 		json_close(j);
 	}
 	json_close(j);
@@ -227,9 +210,9 @@ static void put_waits(struct json *j, const struct fleet_analysis *a)
 	for (size_t i = 0; i < a->wait_count; i++) {
 		json_open_object(j);
 		put_server_name(j, a, a->waits[i].server);
-		report_put_str(j, "wait_type", a->waits[i].wait_type);
-		report_put_str(j, "wait_event", a->waits[i].wait_event);
-		report_put_u64(j, "seen", a->waits[i].seen);
+		json_put_str(j, "wait_type", a->waits[i].wait_type);
+		json_put_str(j, "wait_event", a->waits[i].wait_event);
+		json_put_u64(j, "seen", a->waits[i].seen);
 		json_close(j);
 	}
 	json_close(j);
@@ -244,25 +227,25 @@ static void put_costs(struct json *j, const struct fleet_analysis *a)
 
 		json_open_object(j);
 		put_server_name(j, a, r->server);
-		report_put_chars(j, "reading", reading_name(r->reading));
-		report_put_u64(j, "runs", r->runs);
-		report_put_u64(j, "captures", r->captures);
-		report_put_u64(j, "gated", r->gated);
-		report_put_u64(j, "missed", r->missed);
-		report_put_u64(j, "failures", r->failures);
-		report_put_u64(j, "permissions", r->permissions);
-		report_put_u64(j, "abandoned", r->abandoned);
-		report_put_u64(j, "skipped", r->skipped);
-		report_put_u64(j, "server_ns", r->server_ns);
-		report_put_u64(j, "capture_server_ns", r->capture_server_ns);
-		report_put_u64(j, "longest_server_ns", r->longest_server_ns);
-		report_put_u64(j, "own_ns", r->own_ns);
-		report_put_u64(j, "store_ns", r->store_ns);
-		report_put_u64(j, "rows", r->rows);
-		report_put_u64(j, "bytes", r->bytes);
-		report_put_u64(j, "plans", r->plans);
-		report_put_u64(j, "new_plans", r->new_plans);
-		report_put_str(j, "last_reason", r->last_reason);
+		json_put_chars(j, "reading", reading_name(r->reading));
+		json_put_u64(j, "runs", r->runs);
+		json_put_u64(j, "captures", r->captures);
+		json_put_u64(j, "gated", r->gated);
+		json_put_u64(j, "missed", r->missed);
+		json_put_u64(j, "failures", r->failures);
+		json_put_u64(j, "permissions", r->permissions);
+		json_put_u64(j, "abandoned", r->abandoned);
+		json_put_u64(j, "skipped", r->skipped);
+		json_put_u64(j, "server_ns", r->server_ns);
+		json_put_u64(j, "capture_server_ns", r->capture_server_ns);
+		json_put_u64(j, "longest_server_ns", r->longest_server_ns);
+		json_put_u64(j, "own_ns", r->own_ns);
+		json_put_u64(j, "store_ns", r->store_ns);
+		json_put_u64(j, "rows", r->rows);
+		json_put_u64(j, "bytes", r->bytes);
+		json_put_u64(j, "plans", r->plans);
+		json_put_u64(j, "new_plans", r->new_plans);
+		json_put_str(j, "last_reason", r->last_reason);
 		json_close(j);
 	}
 	json_close(j);
@@ -273,14 +256,14 @@ static void put_head(struct json *j, const struct fleet_report *r)
 	SCOPED(text_free) struct text verdict = TEXT_EMPTY;
 
 	fleet_verdict_put(&verdict, &r->a);
-	report_put_u64(j, "schema_version", REPORT_SCHEMA_VERSION);
-	report_put_chars(j, "instrument", "collect");
-	report_put_chars(j, "verdict", text_chars(&verdict));
-	report_put_chars(j, "file", r->path);
-	report_put_u64(j, "file_bytes", r->bytes);
+	json_put_u64(j, "schema_version", REPORT_SCHEMA_VERSION);
+	json_put_chars(j, "instrument", "collect");
+	json_put_chars(j, "verdict", text_chars(&verdict));
+	json_put_chars(j, "file", r->path);
+	json_put_u64(j, "file_bytes", r->bytes);
 	put_moment(j, "first_wall_ns", r->a.first_wall_ns, "there is nothing yet");
 	put_moment(j, "last_wall_ns", r->a.last_wall_ns, "there is nothing yet");
-	report_put_u64(j, "exec_ns", r->a.exec_ns);
+	json_put_u64(j, "exec_ns", r->a.exec_ns);
 	report_put_findings(j, &r->findings);
 	if (verdict.has_failed)
 		json_fail(j, -ENOMEM);
@@ -309,7 +292,7 @@ int fleet_json(FILE *out, struct fleet_report *r, struct err *err)
 	put_functions(&j, &r->a);
 	put_waits(&j, &r->a);
 	put_costs(&j, &r->a);
-	report_put_u64(&j, "replaced_bytes", j.replaced);
+	json_put_u64(&j, "replaced_bytes", j.replaced);
 	json_close(&j);
 	return json_end(&j);
 }

@@ -47,29 +47,29 @@ static void put_weighed(struct json *j, const char *key, const struct weighed *w
 	json_key(j, key);
 	json_open_object(j);
 	put_share(j, "share", w->share, range_kept);
-	report_put_u64(j, "weight_ns", w->ns);
-	report_put_u64(j, "running_ns", w->state_ns[STATE_RUNNING]);
-	report_put_u64(j, "waiting_ns", w->state_ns[STATE_WAITING]);
-	report_put_u64(j, "runnable_ns", w->state_ns[STATE_RUNNABLE]);
-	report_put_u64(j, "kept", w->kept);
+	json_put_u64(j, "weight_ns", w->ns);
+	json_put_u64(j, "running_ns", w->state_ns[STATE_RUNNING]);
+	json_put_u64(j, "waiting_ns", w->state_ns[STATE_WAITING]);
+	json_put_u64(j, "runnable_ns", w->state_ns[STATE_RUNNABLE]);
+	json_put_u64(j, "kept", w->kept);
 	json_close(j);
 }
 
 static void put_function(struct json *j, const struct analysis *a, const struct function *f)
 {
 	json_open_object(j);
-	report_put_str(j, "name", f->name);
-	report_put_chars(j, "kind", report_kind(f->kind));
-	report_put_str(j, "module", f->module);
-	report_put_str(j, "file", f->file);
+	json_put_str(j, "name", f->name);
+	json_put_chars(j, "kind", report_kind(f->kind));
+	json_put_str(j, "module", f->module);
+	json_put_str(j, "file", f->file);
 	if (f->line > 0)
-		report_put_u64(j, "line", f->line);
+		json_put_u64(j, "line", f->line);
 	else
 		report_put_null(j, "line", "not known");
 	json_key(j, "is_unnamed");
 	json_bool(j, f->is_unnamed);
 	put_weighed(j, "own", &f->own, a->kept);
-	report_put_u64(j, "own_uncertain_ns", f->own_uncertain_ns);
+	json_put_u64(j, "own_uncertain_ns", f->own_uncertain_ns);
 	put_weighed(j, "with_callees", &f->with_callees, a->kept);
 	json_close(j);
 }
@@ -89,9 +89,9 @@ static void put_threads(struct json *j, const struct analysis *a)
 	json_open_array(j);
 	for (uint32_t i = 0; i < a->thread_count; i++) {
 		json_open_object(j);
-		report_put_str(j, "name", a->threads[i].name);
-		report_put_u64(j, "pid", a->threads[i].pid);
-		report_put_u64(j, "tid", a->threads[i].tid);
+		json_put_str(j, "name", a->threads[i].name);
+		json_put_u64(j, "pid", a->threads[i].pid);
+		json_put_u64(j, "tid", a->threads[i].tid);
 		put_weighed(j, "all", &a->threads[i].all, a->kept);
 		json_close(j);
 	}
@@ -115,7 +115,7 @@ static void put_slots(struct json *j, const struct report *r)
 			report_put_null(j, "function",
 					n == NULL ? "nothing was kept here" : "no stack");
 		else
-			report_put_u64(j, "function", f);
+			json_put_u64(j, "function", f);
 		json_close(j);
 	}
 	json_close(j);
@@ -125,12 +125,12 @@ static void put_totals(struct json *j, const struct analysis *a)
 {
 	json_key(j, "totals");
 	json_open_object(j);
-	report_put_u64(j, "clock_ns", a->clock_ns);
-	report_put_u64(j, "sampled_ns", a->sampled_ns);
-	report_put_u64(j, "unsampled_ns", a->unsampled_ns);
-	report_put_u64(j, "uncertain_ns", a->uncertain_ns);
-	report_put_u64(j, "hole_ns", a->hole_ns);
-	report_put_u64(j, "slots_lost", a->slots_lost);
+	json_put_u64(j, "clock_ns", a->clock_ns);
+	json_put_u64(j, "sampled_ns", a->sampled_ns);
+	json_put_u64(j, "unsampled_ns", a->unsampled_ns);
+	json_put_u64(j, "uncertain_ns", a->uncertain_ns);
+	json_put_u64(j, "hole_ns", a->hole_ns);
+	json_put_u64(j, "slots_lost", a->slots_lost);
 	put_weighed(j, "unnamed", &a->unnamed, a->kept);
 	json_close(j);
 }
@@ -152,14 +152,14 @@ int report_json(FILE *out, const struct report *r)
 	if (verdict.has_failed)
 		json_fail(&j, -ENOMEM);
 	json_open_object(&j);
-	report_put_u64(&j, "schema_version", REPORT_SCHEMA_VERSION);
-	report_put_chars(&j, "verdict", text_chars(&verdict));
+	json_put_u64(&j, "schema_version", REPORT_SCHEMA_VERSION);
+	json_put_chars(&j, "verdict", text_chars(&verdict));
 	json_key(&j, "label");
 	json_open_object(&j);
 	report_put_row(&j, &table_recording, label, label);
 	json_close(&j);
-	report_put_chars(&j, "file", r->path);
-	report_put_u64(&j, "file_bytes", r->recording->file_bytes);
+	json_put_chars(&j, "file", r->path);
+	json_put_u64(&j, "file_bytes", r->recording->file_bytes);
 	report_put_price(&j, &price);
 	put_totals(&j, r->analysis);
 	report_put_findings(&j, r->findings);
@@ -167,7 +167,7 @@ int report_json(FILE *out, const struct report *r)
 	put_threads(&j, r->analysis);
 	put_slots(&j, r);
 	report_put_ledger(&j, r->recording);
-	report_put_u64(&j, "replaced_bytes", j.replaced);
+	json_put_u64(&j, "replaced_bytes", j.replaced);
 	json_close(&j);
 	return json_end(&j);
 }

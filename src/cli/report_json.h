@@ -8,6 +8,7 @@
 
 #include "cli/report.h"
 #include "core/fields.h"
+#include "core/fleet.h"
 #include "core/frame.h"
 #include "format/json.h"
 
@@ -16,11 +17,11 @@ const char *report_kind(enum frame_kind kind);
 
 /* ---- report_json_rows.c ---- */
 
-/* One member: its key and value; of a null, the reason too. */
+/* A member that is null, and the one beside it that says why. */
 void report_put_null(struct json *j, const char *name, const char *reason);
-void report_put_u64(struct json *j, const char *key, uint64_t value);
-void report_put_chars(struct json *j, const char *key, const char *value);
-void report_put_str(struct json *j, const char *key, struct str value);
+
+/* A digest as a value: 64 hexadecimal digits. */
+void report_put_digest(struct json *j, const struct digest *d);
 
 /* The members of a row, in the order of its table. */
 void report_put_row(struct json *j, const struct table *table, const void *row,

@@ -107,7 +107,7 @@ void report_put_steps(struct json *j, const struct histogram *h)
 	json_close(j);
 }
 
-static void put_digest(struct json *j, const struct digest *d)
+void report_put_digest(struct json *j, const struct digest *d)
 {
 	char hex[2 * sizeof(d->bytes) + 1];
 
@@ -159,7 +159,7 @@ static void put_field(struct json *j, const struct table *table, const struct fi
 		json_u64(j, ((const struct counter *)at)->value);
 		break;
 	case FIELD_DIGEST:
-		put_digest(j, (const struct digest *)at);
+		report_put_digest(j, (const struct digest *)at);
 		break;
 	case FIELD_BLOB:
 		json_str(j, (struct str){ ((const struct blob *)at)->bytes,
@@ -175,34 +175,16 @@ void report_put_row(struct json *j, const struct table *table, const void *row,
 		put_field(j, table, &table->fields[i], row, label);
 }
 
-void report_put_u64(struct json *j, const char *key, uint64_t value)
-{
-	json_key(j, key);
-	json_u64(j, value);
-}
-
-void report_put_chars(struct json *j, const char *key, const char *value)
-{
-	json_key(j, key);
-	json_chars(j, value);
-}
-
-void report_put_str(struct json *j, const char *key, struct str value)
-{
-	json_key(j, key);
-	json_str(j, value);
-}
-
 void report_put_findings(struct json *j, const struct findings *f)
 {
 	json_key(j, "findings");
 	json_open_array(j);
 	for (size_t i = 0; i < f->count; i++) {
 		json_open_object(j);
-		report_put_chars(j, "id", f->rows[i].id);
-		report_put_chars(j, "title", text_chars(&f->rows[i].title));
-		report_put_chars(j, "evidence", text_chars(&f->rows[i].evidence));
-		report_put_chars(j, "look_next", text_chars(&f->rows[i].look_next));
+		json_put_chars(j, "id", f->rows[i].id);
+		json_put_chars(j, "title", text_chars(&f->rows[i].title));
+		json_put_chars(j, "evidence", text_chars(&f->rows[i].evidence));
+		json_put_chars(j, "look_next", text_chars(&f->rows[i].look_next));
 		json_close(j);
 	}
 	json_close(j);
@@ -240,7 +222,7 @@ void report_put_price(struct json *j, const struct report_price *price)
 	}
 	json_key(j, "limit");
 	json_double(j, (double)price->label->price_limit_ppm / 1000000);
-	report_put_u64(j, "spent_ns", price->spent_ns);
-	report_put_chars(j, "bound", price->bound);
+	json_put_u64(j, "spent_ns", price->spent_ns);
+	json_put_chars(j, "bound", price->bound);
 	json_close(j);
 }

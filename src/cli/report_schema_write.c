@@ -68,7 +68,7 @@ static void put_reference(struct json *j, const char *name)
 	char path[64];
 
 	snprintf(path, sizeof(path), "#/$defs/%s", name);
-	report_put_chars(j, "$ref", path);
+	json_put_chars(j, "$ref", path);
 }
 
 static void put_type(struct json *j, const char *type, bool may_be_null)
@@ -104,7 +104,7 @@ static void put_property(struct json *j, const struct schema *schema, const stru
 
 	json_key(j, m->name);
 	json_open_object(j);
-	report_put_chars(j, "description", m->doc);
+	json_put_chars(j, "description", m->doc);
 	if (m->type[0] == '@') {
 		put_reference(j, m->type + 1);
 	} else if (m->type[0] == '[') {
@@ -127,7 +127,7 @@ static void put_property(struct json *j, const struct schema *schema, const stru
 	snprintf(key, sizeof(key), "%s_reason", m->name);
 	json_key(j, key);
 	json_open_object(j);
-	report_put_chars(j, "description", "why it is null");
+	json_put_chars(j, "description", "why it is null");
 	put_type(j, "string", false);
 	json_close(j);
 }
@@ -196,8 +196,8 @@ int schema_write(FILE *out, const struct schema *schema)
 
 	json_begin(&j, json_to_file, out, 4);
 	json_open_object(&j);
-	report_put_chars(&j, "$schema", "https://json-schema.org/draft/2020-12/schema");
-	report_put_chars(&j, "title", schema->title);
+	json_put_chars(&j, "$schema", "https://json-schema.org/draft/2020-12/schema");
+	json_put_chars(&j, "title", schema->title);
 	put_object(&j, schema, &root);
 	json_key(&j, "$defs");
 	json_open_object(&j);

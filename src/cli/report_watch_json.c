@@ -15,27 +15,15 @@ static const char not_timed[] = "nothing was timed";
 static const char too_few[] = "too few were timed to tell";
 static const char no_frames[] = "no frame was marked";
 
-static void put_double(struct json *j, const char *key, double value)
-{
-	json_key(j, key);
-	json_double(j, value);
-}
-
-static void put_bool(struct json *j, const char *key, bool value)
-{
-	json_key(j, key);
-	json_bool(j, value);
-}
-
 /* The members "value" and "error"; `why_not`: the reason when it is not known. */
 static void put_value(struct json *j, const struct estimate *e, const char *why_not)
 {
 	if (e->is_known)
-		put_double(j, "value", e->value);
+		json_put_double(j, "value", e->value);
 	else
 		report_put_null(j, "value", why_not);
 	if (e->is_known && e->has_error)
-		put_double(j, "error", e->error);
+		json_put_double(j, "error", e->error);
 	else
 		report_put_null(j, "error", e->is_known ? too_few : why_not);
 }
@@ -62,7 +50,7 @@ static void put_share(struct json *j, const char *key, const struct estimate *e,
 	json_key(j, key);
 	json_open_object(j);
 	put_value(j, e, why_not);
-	report_put_chars(j, "words", text_chars(&words));
+	json_put_chars(j, "words", text_chars(&words));
 	json_close(j);
 	if (words.has_failed)
 		json_fail(j, -ENOMEM);
@@ -74,17 +62,17 @@ static void put_percentile(struct json *j, const char *key, const struct percent
 	json_key(j, key);
 	json_open_object(j);
 	if (p->is_known) {
-		report_put_u64(j, "ns", p->ns);
-		report_put_u64(j, "low_ns", p->low_ns);
+		json_put_u64(j, "ns", p->ns);
+		json_put_u64(j, "low_ns", p->low_ns);
 	} else {
 		report_put_null(j, "ns", why_not);
 		report_put_null(j, "low_ns", why_not);
 	}
 	if (p->is_known && !p->is_open)
-		report_put_u64(j, "high_ns", p->high_ns);
+		json_put_u64(j, "high_ns", p->high_ns);
 	else
 		report_put_null(j, "high_ns", p->is_known ? too_few : why_not);
-	put_bool(j, "is_below_floor", is_below_floor);
+	json_put_bool(j, "is_below_floor", is_below_floor);
 	json_close(j);
 }
 
@@ -106,7 +94,7 @@ static const char *why_no_total(const struct calls_estimate *e)
 static void put_max(struct json *j, const struct calls_estimate *e)
 {
 	if (e->timed > 0)
-		report_put_u64(j, "max_ns", e->max_ns);
+		json_put_u64(j, "max_ns", e->max_ns);
 	else
 		report_put_null(j, "max_ns", not_timed);
 }
@@ -117,13 +105,13 @@ static void put_growth(struct json *j, const char *key, const struct growth *g)
 
 	json_key(j, key);
 	json_open_object(j);
-	put_bool(j, "has_grown", g->has_grown);
-	put_bool(j, "is_step", g->is_step);
+	json_put_bool(j, "has_grown", g->has_grown);
+	json_put_bool(j, "is_step", g->is_step);
 	if (g->has_grown) {
-		put_double(j, "from_ns", g->from_ns);
-		put_double(j, "to_ns", g->to_ns);
-		put_double(j, "error_ns", g->error_ns);
-		report_put_u64(j, "at_ns", g->at_ns);
+		json_put_double(j, "from_ns", g->from_ns);
+		json_put_double(j, "to_ns", g->to_ns);
+		json_put_double(j, "error_ns", g->error_ns);
+		json_put_u64(j, "at_ns", g->at_ns);
 	}
 	for (size_t i = 0; !g->has_grown && i < ARRAY_LEN(numbers); i++)
 		report_put_null(j, numbers[i], "it did not grow");
@@ -133,8 +121,8 @@ static void put_growth(struct json *j, const char *key, const struct growth *g)
 static void put_intervals(struct json *j, const struct watched_answer *row)
 {
 	if (row->calls.timed > 0) {
-		report_put_u64(j, "interval_least", row->interval_least);
-		report_put_u64(j, "interval_largest", row->interval_largest);
+		json_put_u64(j, "interval_least", row->interval_least);
+		json_put_u64(j, "interval_largest", row->interval_largest);
 	} else {
 		report_put_null(j, "interval_least", not_timed);
 		report_put_null(j, "interval_largest", not_timed);
@@ -152,14 +140,14 @@ static void put_window(struct json *j, const struct recording *rec, const struct
 	bool is_below;
 
 	json_open_object(j);
-	report_put_u64(j, "start_ns", watch_window_starts_ns(rec, window));
-	report_put_u64(j, "span_ns", window->span_ns);
-	report_put_u64(j, "covered_ns", window->covered_ns);
-	report_put_u64(j, "calls", window->calls);
-	report_put_u64(j, "never_timed", window->never_timed);
-	report_put_u64(j, "timed", e.timed);
+	json_put_u64(j, "start_ns", watch_window_starts_ns(rec, window));
+	json_put_u64(j, "span_ns", window->span_ns);
+	json_put_u64(j, "covered_ns", window->covered_ns);
+	json_put_u64(j, "calls", window->calls);
+	json_put_u64(j, "never_timed", window->never_timed);
+	json_put_u64(j, "timed", e.timed);
 	if (e.timed > 0)
-		report_put_u64(j, "interval", window->interval);
+		json_put_u64(j, "interval", window->interval);
 	else
 		report_put_null(j, "interval", not_timed);
 	put_estimate(j, "mean_ns", &mean, why_no_total(&e));
@@ -191,9 +179,9 @@ static void put_numbers(struct json *j, const struct report *r, const struct wat
 	struct estimate total = total_of(e), mean = mean_of(e);
 
 	put_estimate(j, "calls", &row->count, not_timed);
-	put_double(j, "covered", row->covered);
-	report_put_u64(j, "timed", e->timed);
-	report_put_u64(j, "never_timed", e->never_timed);
+	json_put_double(j, "covered", row->covered);
+	json_put_u64(j, "timed", e->timed);
+	json_put_u64(j, "never_timed", e->never_timed);
 	put_estimate(j, "total_ns", &total, why_not);
 	put_estimate(j, "own_ns", &row->own_ns, why_not);
 	put_estimate(j, "mean_ns", &mean, why_not);
@@ -201,20 +189,20 @@ static void put_numbers(struct json *j, const struct report *r, const struct wat
 	put_percentile(j, "p90", &row->p90, row->p90_below_floor, not_timed);
 	put_percentile(j, "p99", &row->p99, row->p99_below_floor, not_timed);
 	put_max(j, e);
-	put_bool(j, "is_below_floor", e->is_below_floor);
-	put_bool(j, "is_coarse", e->is_coarse);
+	json_put_bool(j, "is_below_floor", e->is_below_floor);
+	json_put_bool(j, "is_coarse", e->is_coarse);
 	put_share(j, "share_of_run", &row->share_of_run, why_not);
 	put_share(j, "total_of_run", &row->total_of_run, why_not);
 	put_share(j, "share_of_frame", &row->share_of_frame, why_no_frame);
 	put_share(j, "slow_share", &row->slow_share,
 		  r->watch->has_frames ? "no slow frame was kept" : no_frames);
-	report_put_u64(j, "frames_largest", row->frames_largest);
-	put_double(j, "a_second", row->a_second);
-	put_double(j, "counted_a_second", row->counted_a_second);
-	put_bool(j, "is_at_least", row->is_at_least);
-	put_double(j, "slowed", row->slowed);
-	put_double(j, "taken_off_ns", row->taken_off_ns);
-	put_bool(j, "cannot_rank", row->cannot_rank);
+	json_put_u64(j, "frames_largest", row->frames_largest);
+	json_put_double(j, "a_second", row->a_second);
+	json_put_double(j, "counted_a_second", row->counted_a_second);
+	json_put_bool(j, "is_at_least", row->is_at_least);
+	json_put_double(j, "slowed", row->slowed);
+	json_put_double(j, "taken_off_ns", row->taken_off_ns);
+	json_put_bool(j, "cannot_rank", row->cannot_rank);
 }
 
 static void put_function(struct json *j, const struct report *r, const struct watched_answer *row)
@@ -249,7 +237,7 @@ static void put_rhythm(struct json *j, const struct rhythm *rhythm)
 	json_open_object(j);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (rhythm->is_known)
-			report_put_u64(j, names[i], values[i]);
+			json_put_u64(j, names[i], values[i]);
 		else
 			report_put_null(j, names[i], "no rhythm was found");
 	json_close(j);
@@ -265,8 +253,8 @@ static void put_frames(struct json *j, const struct report *r)
 
 	json_key(j, "frames");
 	json_open_object(j);
-	report_put_u64(j, "count", a->frames);
-	put_double(j, "all_ns", a->frames_ns);
+	json_put_u64(j, "count", a->frames);
+	json_put_double(j, "all_ns", a->frames_ns);
 	put_percentile(j, "p50", frame != NULL ? &frame->p50 : &none, false, why_not);
 	put_percentile(j, "p90", frame != NULL ? &frame->p90 : &none, false, why_not);
 	put_percentile(j, "p99", frame != NULL ? &frame->p99 : &none, false, why_not);
@@ -276,7 +264,7 @@ static void put_frames(struct json *j, const struct report *r)
 		report_put_null(j, "max_ns", no_frames);
 	put_estimate(j, "slow", &a->slow.count,
 		     frame == NULL ? no_frames : "none of the range was kept");
-	report_put_u64(j, "kept", r->recording->slow_count);
+	json_put_u64(j, "kept", r->recording->slow_count);
 	put_share(j, "unnamed", &a->slow.unnamed,
 		  frame == NULL ? no_frames : "no slow frame was kept");
 	put_rhythm(j, &a->slow.rhythm);
@@ -299,10 +287,10 @@ static void put_part(struct json *j, const struct report *r, const struct slow_p
 
 	json_open_object(j);
 	if (place < r->watch->count)
-		report_put_u64(j, "function", place);
+		json_put_u64(j, "function", place);
 	else
 		report_put_null(j, "function", "it was not recorded");
-	report_put_u64(j, "own_ns", part->own_ns);
+	json_put_u64(j, "own_ns", part->own_ns);
 	json_close(j);
 }
 
@@ -333,15 +321,15 @@ static void put_totals(struct json *j, const struct watch_analysis *a)
 {
 	json_key(j, "totals");
 	json_open_object(j);
-	report_put_u64(j, "range_ns", a->range_ns);
+	json_put_u64(j, "range_ns", a->range_ns);
 	put_share(j, "all_of_run", &a->all_of_run, not_timed);
-	put_bool(j, "all_is_at_least", a->all_is_at_least);
+	json_put_bool(j, "all_is_at_least", a->all_is_at_least);
 	if (a->floor_ps > 0)
-		report_put_u64(j, "floor_ps", a->floor_ps);
+		json_put_u64(j, "floor_ps", a->floor_ps);
 	else
 		report_put_null(j, "floor_ps", "not measured");
-	report_put_u64(j, "watched", a->watched);
-	report_put_u64(j, "not_watched", a->count - a->watched);
+	json_put_u64(j, "watched", a->watched);
+	json_put_u64(j, "not_watched", a->count - a->watched);
 	json_close(j);
 }
 
@@ -362,8 +350,8 @@ int watch_json(FILE *out, const struct report *r)
 	if (verdict.has_failed)
 		json_fail(&j, -ENOMEM);
 	json_open_object(&j);
-	report_put_u64(&j, "schema_version", REPORT_SCHEMA_VERSION);
-	report_put_chars(&j, "verdict", text_chars(&verdict));
+	json_put_u64(&j, "schema_version", REPORT_SCHEMA_VERSION);
+	json_put_chars(&j, "verdict", text_chars(&verdict));
 	json_key(&j, "label");
 	json_open_object(&j);
 	report_put_row(&j, &table_recording, &rec->label, &rec->label);
@@ -372,8 +360,8 @@ int watch_json(FILE *out, const struct report *r)
 	json_open_object(&j);
 	report_put_row(&j, &table_watch, &rec->watch, &rec->label);
 	json_close(&j);
-	report_put_chars(&j, "file", r->path);
-	report_put_u64(&j, "file_bytes", rec->file_bytes);
+	json_put_chars(&j, "file", r->path);
+	json_put_u64(&j, "file_bytes", rec->file_bytes);
 	report_put_price(&j, &price);
 	put_totals(&j, r->watch);
 	report_put_findings(&j, r->findings);
@@ -381,7 +369,7 @@ int watch_json(FILE *out, const struct report *r)
 	put_frames(&j, r);
 	put_slow_frames(&j, r);
 	report_put_ledger(&j, rec);
-	report_put_u64(&j, "replaced_bytes", j.replaced);
+	json_put_u64(&j, "replaced_bytes", j.replaced);
 	json_close(&j);
 	return json_end(&j);
 }

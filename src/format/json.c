@@ -280,3 +280,39 @@ void json_null(struct json *j)
 	before_value(j);
 	put(j, "null", 4);
 }
+
+void json_put_u64(struct json *j, const char *key, uint64_t value)
+{
+	json_key(j, key);
+	json_u64(j, value);
+}
+
+void json_put_i64(struct json *j, const char *key, int64_t value)
+{
+	json_key(j, key);
+	json_i64(j, value);
+}
+
+void json_put_double(struct json *j, const char *key, double value)
+{
+	json_key(j, key);
+	json_double(j, value);
+}
+
+void json_put_bool(struct json *j, const char *key, bool value)
+{
+	json_key(j, key);
+	json_bool(j, value);
+}
+
+void json_put_chars(struct json *j, const char *key, const char *value)
+{
+	json_key(j, key);
+	json_chars(j, value);
+}
+
+void json_put_str(struct json *j, const char *key, struct str value)
+{
+	json_key(j, key);
+	json_str(j, value);
+}

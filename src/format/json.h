@@ -60,4 +60,12 @@ void json_double(struct json *j, double value);
 void json_bool(struct json *j, bool value);
 void json_null(struct json *j);
 
+/* One member of the open object: its key and its value. */
+void json_put_u64(struct json *j, const char *key, uint64_t value);
+void json_put_i64(struct json *j, const char *key, int64_t value);
+void json_put_double(struct json *j, const char *key, double value);
+void json_put_bool(struct json *j, const char *key, bool value);
+void json_put_chars(struct json *j, const char *key, const char *value);
+void json_put_str(struct json *j, const char *key, struct str value);
+
 #endif
