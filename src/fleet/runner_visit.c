@@ -120,13 +120,14 @@ static void end_by(struct visit *v, const struct answer *answer)
 	visit_end(v, &end);
 }
 
-/* A script failed, or we did. The server may be fine. */
+/* A script failed: a server that gives nothing is failing, whatever it answers. What was our own want of memory, or a
+ * right that we lack, is not its fault. */
 static void end_with(struct visit *v, int code, const struct err *err)
 {
-	struct visit_end end = { .outcome = RUN_ERROR };
+	struct visit_end end = { .outcome = RUN_ERROR, .is_failing = code != -ENOMEM };
 
 	if (code == -EACCES || code == -EPERM)
-		end.outcome = RUN_PERMISSIONS;
+		end = (struct visit_end){ .outcome = RUN_PERMISSIONS };
 	snprintf(end.reason, sizeof(end.reason), "%.*s", ERROR_BYTES - 1, err->msg);
 	visit_end(v, &end);
 }

@@ -170,6 +170,20 @@ static void a_server_killed_in_a_visit_is_an_error_without_memory_and_comes_back
 	assert_non_null(strstr(desk->said[desk->said_count - 1], "answers again"));
 }
 
+static void a_server_that_gives_nothing_is_failing_and_a_missing_right_is_not(void **state)
+{
+	(void)state;
+	desk_open(desk);
+	add(0, "SELECT 1 / 0");
+	add(1, "SELECT missing");
+	desk_turn_until(desk, 0, 1);
+	desk_turn_until(desk, 1, 1);
+	assert_int_equal(desk->visits[0][0].outcome, RUN_ERROR);
+	assert_true(server_of(0).is_in_lane);
+	assert_int_equal(desk->visits[1][0].outcome, RUN_PERMISSIONS);
+	assert_false(server_of(1).is_in_lane);
+}
+
 static void while_a_body_stalls_a_second_connection_looks(void **state)
 {
 	(void)state;
@@ -320,6 +334,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_server_killed_in_a_visit_is_an_error_without_memory_and_comes_back,
 			before, after),
+		cmocka_unit_test_setup_teardown(
+			a_server_that_gives_nothing_is_failing_and_a_missing_right_is_not, before,
+			after),
 		cmocka_unit_test_setup_teardown(while_a_body_stalls_a_second_connection_looks,
 						before, after),
 		cmocka_unit_test_setup_teardown(each_slot_captures_its_seats_and_no_others, before,
