@@ -13,8 +13,8 @@
 # In find and put, \n is a new line, \t a tab and \\ a backslash; any other backslash stands for itself.
 #
 # A row counts only if its text was found exactly once, the broken source compiled, and the bytes of the built test
-# program changed; afterwards the source is put back and the program's bytes must be the old ones again. So a break
-# that did not apply cannot read as a caught one. Works on a copy of the tree; the tree itself is never touched.
+# program are others than those of the whole one; afterwards the source is put back. At the end every program is built once
+# more: its bytes must be the old ones again, and it must pass. So a break that did not apply cannot read as a caught one. Works on a copy of the tree; the tree itself is never touched.
 # MUTANTS_PART=K/N takes each N-th row only, from the K-th (0 to N - 1) on.
 #
 # Ends with "N caught, N survived, N not applied"; 0: all caught, 1: not all, 2: could not be run.
@@ -70,6 +70,11 @@ make_target() {
 
 hash_of() {
 	sha256sum "$build/$1" | cut -d ' ' -f 1
+}
+
+# The bytes of a program before anything was broken.
+whole_hash_of() {
+	awk -v target="$1" '$2 == target { print $1 }' "$place/hashes"
 }
 
 run_test() {
@@ -144,7 +149,7 @@ one_row() {
 		echo "NOT APPLIED: there is no '$1'"
 		return
 	}
-	before=$(hash_of "$target")
+	before=$(whole_hash_of "$target")
 	cp -p "$tree/$1" "$place/whole"
 	count=$(exchange "$tree/$1" "$2" "$3")
 	if [ "$count" -ne 1 ]; then
@@ -159,8 +164,6 @@ one_row() {
 		verdict=$(judge "$target" "$name")
 	fi
 	cat "$place/whole" >"$tree/$1"
-	make_target "$target" || verdict="NOT APPLIED: the old source does not compile again"
-	[ "$(hash_of "$target")" = "$before" ] || verdict="NOT APPLIED: the old program did not come back"
 	echo "$verdict"
 }
 
@@ -176,6 +179,7 @@ cut -d "$separator" -f 4 "$place/rows" | while read -r test; do target_of "$test
 while read -r target; do
 	make_target "$target" || { cat "$place/log" >&2; die "cannot build '$target'"; }
 	run_test "$target" || { cat "$place/log" >&2; die "'$target' fails before anything is broken"; }
+	echo "$(hash_of "$target") $target" >>"$place/hashes"
 done <"$place/targets"
 
 caught=0 survived=0 missed=0
@@ -190,6 +194,8 @@ while IFS=$separator read -r file find put test shows; do
 done <"$place/rows"
 
 while read -r target; do
+	make_target "$target" || die "'$target' does not compile again"
+	[ "$(hash_of "$target")" = "$(whole_hash_of "$target")" ] || die "'$target' did not come back"
 	run_test "$target" || die "'$target' fails though everything was put back"
 done <"$place/targets"
 echo "$caught caught, $survived survived, $missed not applied"
