@@ -21,6 +21,8 @@ struct report_opts {
 	bool shows_all, only_findings, only_label, only_slow, is_json, is_schema;
 	const char *function; /* only this one's windows; NULL: not asked for */
 	uint64_t last_ns;     /* of a fleet: only so much of it; 0: a day */
+	const char *html;     /* write a page there instead; NULL: not asked for */
+	bool may_overwrite;   /* the page */
 };
 
 /* How the recordings of one instrument are reported. */
@@ -144,6 +146,10 @@ struct fact {
 	const char *key;
 	void (*put)(struct text *t, const struct report *r);
 };
+
+/* The facts of a recording of samples. */
+extern const struct fact label_of_samples[];
+extern const size_t label_of_samples_count;
 
 /* The whole label, one fact a line. */
 void label_whole(struct screen *s, const struct report *r);

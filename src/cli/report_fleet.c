@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/app.h"
+#include "cli/report_page.h"
 #include "core/fleet_findings.h"
 #include "core/fleet_words.h"
 #include "core/scoped.h"
@@ -99,6 +100,8 @@ int report_fleet_show(struct app *app, const char *path, const struct report_opt
 		rc = fleet_findings_open(&r.a, &r.findings, err);
 	if (rc != 0)
 		return rc;
+	if (opts->html != NULL)
+		return fleet_page(app, &r, opts, err);
 	if (opts->is_json) {
 		rc = fleet_json(app->out, &r, err);
 		return err->code != 0 ? rc : report_failed(rc, err);

@@ -199,15 +199,16 @@ void label_facts(struct screen *s, const struct report *r, const struct fact *fa
 	}
 }
 
+const struct fact label_of_samples[] = {
+	{ "label", fact_tare },	   { "when", fact_when },	{ "where", fact_where },
+	{ "seen", fact_seen },	   { "price", fact_price },	{ "size", fact_size },
+	{ "kept", fact_kept },	   { "covered", fact_covered }, { "lost", fact_lost },
+	{ "stacks", fact_stacks }, { "paths", fact_contexts },	{ "engine", fact_engine },
+	{ "memory", fact_memory },
+};
+const size_t label_of_samples_count = ARRAY_LEN(label_of_samples);
+
 void label_whole(struct screen *s, const struct report *r)
 {
-	static const struct fact facts[] = {
-		{ "label", fact_tare },	   { "when", fact_when },	{ "where", fact_where },
-		{ "seen", fact_seen },	   { "price", fact_price },	{ "size", fact_size },
-		{ "kept", fact_kept },	   { "covered", fact_covered }, { "lost", fact_lost },
-		{ "stacks", fact_stacks }, { "paths", fact_contexts },	{ "engine", fact_engine },
-		{ "memory", fact_memory },
-	};
-
-	label_facts(s, r, facts, ARRAY_LEN(facts));
+	label_facts(s, r, label_of_samples, label_of_samples_count);
 }

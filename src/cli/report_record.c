@@ -3,6 +3,7 @@
 
 #include "cli/app.h"
 #include "cli/report.h"
+#include "cli/report_page.h"
 #include "core/scoped.h"
 #include "core/verdict.h"
 
@@ -65,6 +66,8 @@ static int show(struct app *app, const struct recording *recording, const char *
 		code = findings_open(recording, &analysis, &findings, err);
 	if (code != 0)
 		return code;
+	if (opts->html != NULL)
+		return record_page(app, &report, opts, err);
 	if (opts->is_json)
 		return report_failed(report_json(app->out, &report), err);
 	print_words(&s, &report, opts);

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "cli/app.h"
+#include "cli/report_page.h"
 #include "cli/report_watch.h"
 #include "core/scoped.h"
 #include "core/watch_findings.h"
@@ -75,6 +76,8 @@ static int show(struct app *app, const struct recording *recording, const char *
 		code = watch_findings_open(recording, &analysis, &findings, err);
 	if (code != 0)
 		return code;
+	if (opts->html != NULL)
+		return watch_page(app, &report, opts, err);
 	if (opts->is_json)
 		return report_failed(watch_json(app->out, &report), err);
 	code = print_words(&s, &report, opts, err);

@@ -112,6 +112,10 @@ void watch_put_second(struct text *t, const struct label *label, uint64_t at_ns)
 
 /* ---- report_watch_label.c ---- */
 
+/* The facts of a watch. */
+extern const struct fact watch_label_rows[];
+extern const size_t watch_label_count;
+
 /* The whole label, one fact a line. */
 void watch_label(struct screen *s, const struct report *r);
 

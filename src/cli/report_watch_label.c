@@ -229,18 +229,16 @@ static void fact_engine(struct text *t, const struct report *r)
 	}
 }
 
+const struct fact watch_label_rows[] = {
+	{ "label", fact_tare },		 { "when", fact_when },		 { "where", fact_where },
+	{ "seen", fact_processes },	 { "price", fact_price },	 { "size", fact_size },
+	{ "calls", fact_calls },	 { "interval", fact_intervals }, { "a call", fact_a_call },
+	{ "windows", fact_windows },	 { "frames", fact_frames },	 { "lost", fact_lost },
+	{ "missing", fact_not_watched }, { "engine", fact_engine },	 { "memory", fact_memory },
+};
+const size_t watch_label_count = ARRAY_LEN(watch_label_rows);
+
 void watch_label(struct screen *s, const struct report *r)
 {
-	static const struct fact facts[] = {
-		{ "label", fact_tare },		 { "when", fact_when },
-		{ "where", fact_where },	 { "seen", fact_processes },
-		{ "price", fact_price },	 { "size", fact_size },
-		{ "calls", fact_calls },	 { "interval", fact_intervals },
-		{ "a call", fact_a_call },	 { "windows", fact_windows },
-		{ "frames", fact_frames },	 { "lost", fact_lost },
-		{ "missing", fact_not_watched }, { "engine", fact_engine },
-		{ "memory", fact_memory },
-	};
-
-	label_facts(s, r, facts, ARRAY_LEN(facts));
+	label_facts(s, r, watch_label_rows, watch_label_count);
 }

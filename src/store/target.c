@@ -26,7 +26,7 @@ static int is_busy(const char *path, pid_t holder, struct err *err)
 		snprintf(pid, sizeof(pid), "process %d", (int)holder);
 	err_set(err, -EBUSY, "cannot write '%s': %s is recording into it", path, pid);
 	err_works(err, "that recording goes on unharmed; `tare report` can read it meanwhile");
-	err_mend(err, "give another name with -o, or wait for that process to end");
+	err_mend(err, "give another name, or wait for that process to end");
 	return -EBUSY;
 }
 
@@ -34,7 +34,7 @@ static int exists(const char *path, struct err *err)
 {
 	err_set(err, -EEXIST, "cannot make '%s': there is a file of this name", path);
 	err_works(err, "the file that is there is untouched");
-	err_mend(err, "give another name with -o, or --force to replace it");
+	err_mend(err, "give another name, or --force to replace it");
 	return -EEXIST;
 }
 
@@ -80,7 +80,7 @@ static int look(struct target *t, bool may_overwrite, struct err *err)
 		return exists(t->path, err);
 	if (!S_ISREG(st.st_mode)) {
 		err_set(err, -EEXIST, "cannot replace '%s': it is no regular file", t->path);
-		err_mend(err, "give another name with -o");
+		err_mend(err, "give another name");
 		return -EEXIST;
 	}
 	return lock_old(t, &st, err);

@@ -1,5 +1,5 @@
-/* target.h - the place a new recording goes to: who is there already, a temporary file beside it, and its final
- * name at once. Internal to store. */
+/* target.h - the place a new file goes to, a recording or a page: who is there already, a temporary file beside it, and its
+ * final name at once. */
 #ifndef TARE_STORE_TARGET_H
 #define TARE_STORE_TARGET_H
 

@@ -5,7 +5,7 @@
 set -eu
 
 check() {
-	find "$1" -name '*.md' ! -path '*/.git/*' ! -path '*/build*/*' >"$place/pages"
+	find "$1" -name '*.md' ! -path '*/.git/*' ! -path '*/build*/*' ! -path '*/node_modules/*' >"$place/pages"
 	[ -s "$place/pages" ] || {
 		echo "there is no page under '$1': nothing was checked"
 		return 1

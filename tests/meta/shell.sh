@@ -6,7 +6,7 @@ set -eu
 words='(^|[;&|!(]|if|while) *\[\[ |<<[<]|[^0-9&][&]>[^&]|\$\{[A-Za-z_0-9]+(\^|,|//|:[0-9])|^[ \t]*(local|declare|source|typeset) '
 
 check() {
-	find "$1" -type f ! -path '*/.git/*' ! -path '*/build*/*' | sort >"$place/files"
+	find "$1" -type f ! -path '*/.git/*' ! -path '*/build*/*' ! -path '*/node_modules/*' | sort >"$place/files"
 	scripts=0
 	bad=0
 	while read -r file; do
