@@ -1,4 +1,4 @@
-/* test_watchlist_rows.c - what a watchlist gives to the store: only what changed, within its bytes, and every call once. */
+/* test_watchlist_rows.c - what a watchlist gives to the store: only what changed, and every call once. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,50 +6,9 @@
 
 #include <cmocka.h>
 
-#include "core/rng.h"
 #include "watchlist_stage.h"
 
 #define PRICE 10000u
-
-/* A window of `calls` calls of which the first and `others` more were timed, at interval 8. */
-static struct calls_seen seen_of(uint64_t calls, uint64_t others)
-{
-	return (struct calls_seen){ .calls = calls,
-				    .span_ns = WINDOW_NS,
-				    .covered_ns = WINDOW_NS,
-				    .firsts = calls > 0,
-				    .first_ns = calls > 0 ? 700 : 0,
-				    .others = others,
-				    .weight = others * 8,
-				    .weight_squared = others * 64,
-				    .weighted_ns = others * 8 * 500,
-				    .max_ns = calls > 0 ? 900 : 0,
-				    .interval = 8 };
-}
-
-static int see(struct stage *s, uint32_t id, const struct calls_seen *seen)
-{
-	struct histogram histogram = HISTOGRAM_EMPTY;
-	int status;
-
-	assert_int_equal(histogram_add(&histogram, bucket_of(500), seen->firsts + seen->weight), 0);
-	status = watchlist_seen(s->w, id, seen, &histogram, NULL);
-	histogram_free(&histogram);
-	return status;
-}
-
-static void turn(struct stage *s)
-{
-	assert_int_equal(watchlist_turn(s->w, WINDOW_NS, &s->turned), 0);
-}
-
-static void turn_of(struct stage *s, uint32_t id, uint64_t calls)
-{
-	struct calls_seen seen = seen_of(calls, calls / 8);
-
-	assert_int_equal(see(s, id, &seen), 0);
-	turn(s);
-}
 
 /* ---- what changed ---- */
 
@@ -59,7 +18,7 @@ static void only_what_changed_goes_out(void **state)
 
 	(void)state;
 	stage_open(&s, 3, PRICE);
-	turn_of(&s, 1, 100);
+	stage_turn_of(&s, 1, 100);
 	stage_save(&s);
 	assert_int_equal(s.changes.watched_count, 3); /* all are new */
 	assert_int_equal(s.changes.window_count, 1);
@@ -68,10 +27,10 @@ static void only_what_changed_goes_out(void **state)
 	assert_false(s.changes.windows_merged);
 	stage_save(&s);
 	assert_int_equal(s.changes.watched_count + s.changes.window_count, 0);
-	turn(&s); /* nothing ran */
+	stage_turn(&s); /* nothing ran */
 	stage_save(&s);
 	assert_int_equal(s.changes.watched_count + s.changes.window_count, 0);
-	turn_of(&s, 2, 50);
+	stage_turn_of(&s, 2, 50);
 	stage_save(&s);
 	assert_int_equal(s.changes.watched_count, 1);
 	assert_int_equal(s.changes.watched[0].id, 2);
@@ -88,13 +47,13 @@ static void what_is_not_saved_goes_out_again(void **state)
 	(void)state;
 	stage_open(&s, 1, PRICE);
 	for (uint32_t i = 1; i <= 3; i++) {
-		turn_of(&s, 0, 100);
+		stage_turn_of(&s, 0, 100);
 		changes_reset(&s.changes);
 		assert_int_equal(watchlist_changes(s.w, &s.changes), 0);
 		assert_int_equal(s.changes.window_count, i);
 	}
 	watchlist_saved(s.w);
-	turn_of(&s, 0, 100);
+	stage_turn_of(&s, 0, 100);
 	stage_save(&s);
 	assert_int_equal(s.changes.window_count, 1);
 	stage_close(&s);
@@ -107,11 +66,11 @@ static void a_row_that_grew_goes_out_again_and_those_before_it_do_not(void **sta
 	(void)state;
 	stage_open(&s, 1, PRICE);
 	for (uint32_t i = 0; i < CALLS_MOST_ROWS + 1; i++)
-		turn_of(&s, 0, 100);
+		stage_turn_of(&s, 0, 100);
 	stage_save(&s);
 	assert_true(s.changes.windows_merged);
 	assert_int_equal(s.kept_count, 181); /* 361 windows in rows of two */
-	turn_of(&s, 0, 100);
+	stage_turn_of(&s, 0, 100);
 	stage_save(&s);
 	assert_false(s.changes.windows_merged);
 	assert_int_equal(s.changes.window_count, 1);
@@ -131,17 +90,17 @@ static void all_rows_merge_at_the_same_window_also_one_that_came_late(void **sta
 	(void)state;
 	stage_open(&s, 2, PRICE);
 	for (uint32_t window = 0; window < 4000; window++) {
-		struct calls_seen seen = seen_of(10, 1);
+		struct calls_seen seen = stage_seen_of(10, 1);
 
 		if (window == 1000)
 			assert_int_equal(watchlist_add(s.w, &late, &id), 0);
 		if (window % 7 == 0)
-			assert_int_equal(see(&s, 0, &seen), 0);
+			assert_int_equal(stage_see(&s, 0, &seen), 0);
 		if (window == 3)
-			assert_int_equal(see(&s, 1, &seen), 0);
+			assert_int_equal(stage_see(&s, 1, &seen), 0);
 		if (window > 3000)
-			assert_int_equal(see(&s, id, &seen), 0);
-		turn(&s);
+			assert_int_equal(stage_see(&s, id, &seen), 0);
+		stage_turn(&s);
 		if (window % 100 == 0)
 			stage_save(&s);
 	}
@@ -171,7 +130,7 @@ static void without_memory_nothing_is_appended_and_nothing_is_forgotten(void **s
 
 	(void)state;
 	stage_open(&s, 1, PRICE);
-	turn_of(&s, 0, 100);
+	stage_turn_of(&s, 0, 100);
 	full.window_count = full.window_room = UINT32_MAX; /* no row more */
 	full.watched_count = 0;
 	assert_int_equal(watchlist_changes(s.w, &full), -ENOMEM);
@@ -188,7 +147,7 @@ static void without_memory_nothing_is_appended_and_nothing_is_forgotten(void **s
 
 static void a_call_longer_than_a_window_is_counted_once_and_its_time_is_known(void **state)
 {
-	struct calls_seen begins = seen_of(1, 0), ends = seen_of(1, 0);
+	struct calls_seen begins = stage_seen_of(1, 0), ends = stage_seen_of(1, 0);
 	struct stage s;
 
 	(void)state;
@@ -196,14 +155,14 @@ static void a_call_longer_than_a_window_is_counted_once_and_its_time_is_known(vo
 	begins.firsts = begins.first_ns = begins.max_ns = 0;
 	ends.calls = 0;
 	ends.first_ns = ends.max_ns = 3 * WINDOW_NS;
-	assert_int_equal(see(&s, 0, &begins), 0);
-	turn(&s);
+	assert_int_equal(stage_see(&s, 0, &begins), 0);
+	stage_turn(&s);
 	stage_save(&s);
 	assert_int_equal(stage_kept(&s, 0, 0)->never_timed, 1);
-	turn(&s);
-	turn(&s);
-	assert_int_equal(see(&s, 0, &ends), 0);
-	turn(&s);
+	stage_turn(&s);
+	stage_turn(&s);
+	assert_int_equal(stage_see(&s, 0, &ends), 0);
+	stage_turn(&s);
 	stage_save(&s);
 	assert_int_equal(s.kept_count, 1); /* no row of a window in which it did not begin */
 	assert_int_equal(stage_kept(&s, 0, 0)->calls, 1);
@@ -215,17 +174,17 @@ static void a_call_longer_than_a_window_is_counted_once_and_its_time_is_known(vo
 
 static void calls_across_the_end_of_a_window_are_counted_once(void **state)
 {
-	struct calls_seen first = seen_of(20, 18), second = seen_of(20, 20);
+	struct calls_seen first = stage_seen_of(20, 18), second = stage_seen_of(20, 20);
 	struct watch_row label = { 0 };
 	struct stage s;
 
 	(void)state;
 	stage_open(&s, 1, PRICE);
 	first.others = 18; /* one of 20 is still running, and all are timed */
-	assert_int_equal(see(&s, 0, &first), 0);
-	turn(&s);
-	assert_int_equal(see(&s, 0, &second), 0); /* 21 ended */
-	turn(&s);
+	assert_int_equal(stage_see(&s, 0, &first), 0);
+	stage_turn(&s);
+	assert_int_equal(stage_see(&s, 0, &second), 0); /* 21 ended */
+	stage_turn(&s);
 	stage_save(&s);
 	assert_int_equal(stage_kept(&s, 0, 0)->calls, 19);
 	assert_int_equal(stage_kept(&s, 0, 1)->calls, 21);
@@ -233,28 +192,30 @@ static void calls_across_the_end_of_a_window_are_counted_once(void **state)
 	assert_int_equal(label.calls, 40);
 	/* More than were ever called cannot have ended. */
 	second.others = 30;
-	assert_int_equal(see(&s, 0, &second), -EINVAL);
+	assert_int_equal(stage_see(&s, 0, &second), -EINVAL);
 	assert_int_equal(stage_kept(&s, 0, 0)->calls + stage_kept(&s, 0, 1)->calls, 40);
 	stage_close(&s);
 }
 
 static void a_call_across_each_end_of_many_windows_is_counted_once(void **state)
 {
-	struct calls_seen first = seen_of(20, 18), middle = seen_of(20, 19), last = seen_of(20, 20);
+	struct calls_seen first = stage_seen_of(20, 18), middle = stage_seen_of(20, 19),
+			  last = stage_seen_of(20, 20);
 	struct stage s;
 
 	(void)state;
 	stage_open(&s, 1, PRICE);
-	assert_int_equal(see(&s, 0, &first), 0); /* one goes on */
-	turn(&s);
+	assert_int_equal(stage_see(&s, 0, &first), 0); /* one goes on */
+	stage_turn(&s);
 	stage_save(&s);
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(see(&s, 0, &middle), 0); /* that one ended, another goes on */
-		turn(&s);
+		assert_int_equal(stage_see(&s, 0, &middle),
+				 0); /* that one ended, another goes on */
+		stage_turn(&s);
 		stage_save(&s);
 	}
-	assert_int_equal(see(&s, 0, &last), 0);
-	turn(&s);
+	assert_int_equal(stage_see(&s, 0, &last), 0);
+	stage_turn(&s);
 	stage_save(&s);
 	assert_int_equal(stage_kept(&s, 0, 0)->calls, 19);
 	assert_int_equal(stage_kept(&s, 0, 3)->calls, 20);
@@ -301,9 +262,9 @@ static void numbers_that_cannot_be_are_refused_and_nothing_is_counted(void **sta
 
 	(void)state;
 	stage_open(&s, 1, PRICE);
-	turn_of(&s, 0, 1); /* no call of it is left untimed */
+	stage_turn_of(&s, 0, 1); /* no call of it is left untimed */
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct calls_seen seen = seen_of(100, 12);
+		struct calls_seen seen = stage_seen_of(100, 12);
 		char *at = (char *)&seen + cases[i].member;
 
 		print_message("%s\n", cases[i].name);
@@ -311,9 +272,9 @@ static void numbers_that_cannot_be_are_refused_and_nothing_is_counted(void **sta
 			seen.interval = (uint32_t)cases[i].value;
 		else
 			memcpy(at, &cases[i].value, sizeof(cases[i].value));
-		assert_int_equal(see(&s, 0, &seen), -EINVAL);
+		assert_int_equal(stage_see(&s, 0, &seen), -EINVAL);
 	}
-	turn(&s);
+	stage_turn(&s);
 	stage_save(&s);
 	assert_int_equal(s.kept_count, 1);
 	watchlist_label(s.w, &label);
@@ -325,216 +286,24 @@ static void numbers_that_cannot_be_are_refused_and_nothing_is_counted(void **sta
 
 static void a_reading_between_two_writes_is_no_reason_to_lose_a_window(void **state)
 {
-	struct calls_seen seen = seen_of(100, 12);
+	struct calls_seen seen = stage_seen_of(100, 12);
 	struct stage s;
 
 	(void)state;
 	stage_open(&s, 1, PRICE);
 	seen.weight = seen.weight_squared + 1;
-	assert_int_equal(see(&s, 0, &seen), 0);
-	turn(&s);
+	assert_int_equal(stage_see(&s, 0, &seen), 0);
+	stage_turn(&s);
 	stage_save(&s);
 	assert_true(stage_kept(&s, 0, 0)->variance_0 >= 0);
 	/* Nor is the longest of a window in which none was timed. */
-	seen = seen_of(7, 0);
+	seen = stage_seen_of(7, 0);
 	seen.firsts = seen.first_ns = 0;
-	assert_int_equal(see(&s, 0, &seen), 0);
-	turn(&s);
+	assert_int_equal(stage_see(&s, 0, &seen), 0);
+	stage_turn(&s);
 	stage_save(&s);
 	assert_int_equal(stage_kept(&s, 0, 1)->never_timed, 7);
 	assert_int_equal(stage_kept(&s, 0, 1)->max_ns, 0);
-	stage_close(&s);
-}
-
-/* ---- bytes ---- */
-
-/* Rows of one window each with `steps` steps anywhere. */
-static void fill_window(struct stage *s, struct rng *rng, uint32_t steps)
-{
-	for (uint32_t id = 0; id < watchlist_count(s->w); id++) {
-		struct calls_seen seen = seen_of(1000000, 100000);
-		struct histogram histogram = HISTOGRAM_EMPTY;
-
-		for (uint32_t i = 0; i < steps; i++)
-			assert_int_equal(histogram_add(&histogram,
-						       (uint32_t)rng_below(rng, BUCKET_COUNT), 700),
-					 0);
-		assert_int_equal(watchlist_seen(s->w, id, &seen, &histogram, NULL), 0);
-		histogram_free(&histogram);
-	}
-	turn(s);
-}
-
-static uint64_t bytes_kept(const struct stage *s)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; i < s->kept_count; i++) {
-		struct calls_row row = watchlist_calls_row(&s->kept[i]);
-
-		bytes += watchlist_row_bytes(&row);
-	}
-	for (uint32_t id = 0; id < watchlist_count(s->w); id++)
-		bytes += watchlist_watched_bytes(watchlist_row(s->w, id));
-	return bytes;
-}
-
-static void rows_never_take_more_bytes_than_their_room(void **state)
-{
-	static const struct {
-		uint64_t room_bytes;
-		uint32_t rows, steps, windows;
-	} cases[] = {
-		{ 200000, 12, 5, 300 }, { 200000, 12, 200, 100 }, { 30000, 12, 1504, 40 },
-		{ 6000, 12, 1504, 40 }, { 30000, 2, 30, 600 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct watchlist_settings settings = stage_settings(PRICE);
-		struct watch_row label = { 0 };
-		struct rng rng;
-		struct stage s;
-
-		rng_seed(&rng, 4);
-		settings.room_bytes = cases[i].room_bytes;
-		stage_open_with(&s, cases[i].rows, &settings);
-		for (uint32_t window = 0; window < cases[i].windows; window++) {
-			fill_window(&s, &rng, cases[i].steps);
-			stage_save(&s);
-			assert_true(bytes_kept(&s) <= cases[i].room_bytes);
-		}
-		watchlist_label(s.w, &label);
-		print_message("%u rows in %llu of %llu bytes, %llu windows in a row, coarse %u\n",
-			      s.kept_count, (unsigned long long)bytes_kept(&s),
-			      (unsigned long long)cases[i].room_bytes,
-			      (unsigned long long)label.windows_in_row, s.kept[0].histogram.coarse);
-		for (uint32_t id = 0; id < cases[i].rows; id++) {
-			struct calls_row all = stage_pooled(&s, id);
-
-			assert_int_equal(all.calls, cases[i].windows * 1000000);
-			assert_int_equal(all.histogram.weight,
-					 (uint64_t)cases[i].windows * cases[i].steps * 700);
-			calls_row_free(&all);
-		}
-		stage_close(&s);
-	}
-}
-
-static void while_there_is_room_histograms_stay_fine_and_windows_apart(void **state)
-{
-	struct watch_row label = { 0 };
-	struct rng rng;
-	struct stage s;
-
-	(void)state;
-	rng_seed(&rng, 4);
-	stage_open(&s, 12, PRICE); /* a megabyte: 12 functions of 40 steps, an hour */
-	for (uint32_t window = 0; window < 180; window++)
-		fill_window(&s, &rng, 40);
-	stage_save(&s);
-	watchlist_label(s.w, &label);
-	assert_int_equal(label.windows_in_row, 1);
-	for (uint32_t i = 0; i < s.kept_count; i++)
-		assert_int_equal(s.kept[i].histogram.coarse, 0);
-	stage_close(&s);
-}
-
-static void neighbours_merge_before_histograms_lose_anything(void **state)
-{
-	struct watchlist_settings settings = stage_settings(PRICE);
-	struct watched_row late = stage_row("late");
-	uint32_t id;
-	struct watch_row label = { 0 };
-	struct rng rng;
-	struct stage s;
-
-	(void)state;
-	rng_seed(&rng, 4);
-	settings.room_bytes = 100000;
-	stage_open_with(&s, 12, &settings);
-	for (uint32_t window = 0; window < 64; window++)
-		fill_window(&s, &rng, 10);
-	stage_save(&s);
-	watchlist_label(s.w, &label);
-	assert_true(label.windows_in_row > 1);
-	assert_true(s.kept_count / 12 >= 9);
-	assert_int_equal(s.kept[0].histogram.coarse, 0);
-	/* A row that comes now has rows as long as the others'. */
-	assert_int_equal(watchlist_add(s.w, &late, &id), 0);
-	turn_of(&s, id, 10);
-	stage_save(&s);
-	watchlist_label(s.w, &label);
-	assert_non_null(stage_kept(&s, id, (uint32_t)(64 / label.windows_in_row)));
-	stage_close(&s);
-}
-
-static void a_row_that_has_no_room_is_refused(void **state)
-{
-	static char long_name[STR_MAX_BYTES + 10];
-	struct watchlist_settings settings = stage_settings(PRICE);
-	struct watched_row row = stage_row("f");
-	struct stage s;
-	uint32_t id = 77;
-
-	(void)state;
-	memset(long_name, 'x', sizeof(long_name));
-	settings.room_bytes = 15000;
-	stage_open_with(&s, 12, &settings);
-	row.name = (struct str){ long_name, sizeof(long_name) };
-	assert_int_equal(watchlist_add(s.w, &row, &id), 0);
-	assert_int_equal(watchlist_row(s.w, id)->name.len, STR_MAX_BYTES); /* cut there */
-	id = 77;
-	assert_int_equal(watchlist_add(s.w, &row, &id), -ENOSPC);
-	assert_int_equal(id, 77);
-	assert_int_equal(watchlist_count(s.w), 13);
-	assert_int_equal(watchlist_set_why_not(s.w, 3, (struct str)STR_LITERAL("gone")), 0);
-	assert_int_equal(watchlist_set_why_not(s.w, 4, row.name), -ENOSPC);
-	assert_int_equal(watchlist_row(s.w, 4)->why_not.len, 0);
-	stage_close(&s);
-
-	settings.room_bytes = UINT64_C(1) << 30;
-	stage_open_with(&s, 0, &settings);
-	row = stage_row("f");
-	row.kind = 4;
-	assert_int_equal(watchlist_add(s.w, &row, &id), -EINVAL);
-	row = stage_row("f");
-	row.offset = UINT64_C(1) << 63;
-	assert_int_equal(watchlist_add(s.w, &row, &id), -EINVAL);
-	row = stage_row("f");
-	for (uint32_t i = 0; i < WATCHLIST_MOST; i++)
-		assert_int_equal(watchlist_add(s.w, &row, &id), 0);
-	assert_int_equal(watchlist_add(s.w, &row, &id), -ENOSPC);
-	stage_close(&s);
-}
-
-static void a_row_has_its_own_copies_and_stays_where_it_is(void **state)
-{
-	char text[] = "name|symbol|module|pattern|mode|first";
-	struct watched_row row = { .name = { text, 4 },
-				   .symbol = { text + 5, 6 },
-				   .module = { text + 12, 6 },
-				   .pattern = { text + 19, 7 },
-				   .mode = { text + 27, 4 },
-				   .first = { text + 32, 5 } };
-	const struct watched_row *first;
-	struct stage s;
-	uint32_t id;
-
-	(void)state;
-	stage_open(&s, 0, PRICE);
-	assert_int_equal(watchlist_add(s.w, &row, &id), 0);
-	first = watchlist_row(s.w, id);
-	for (uint32_t i = 0; i < 100; i++)
-		assert_int_equal(watchlist_add(s.w, &row, &id), 0);
-	memset(text, '?', sizeof(text));
-	assert_ptr_equal(first, watchlist_row(s.w, 0));
-	assert_memory_equal(first->name.bytes, "name", 4);
-	assert_memory_equal(first->symbol.bytes, "symbol", 6);
-	assert_memory_equal(first->module.bytes, "module", 6);
-	assert_memory_equal(first->pattern.bytes, "pattern", 7);
-	assert_memory_equal(first->mode.bytes, "mode", 4);
-	assert_memory_equal(first->first.bytes, "first", 5);
 	stage_close(&s);
 }
 
@@ -551,11 +320,6 @@ int main(void)
 		cmocka_unit_test(a_call_across_each_end_of_many_windows_is_counted_once),
 		cmocka_unit_test(numbers_that_cannot_be_are_refused_and_nothing_is_counted),
 		cmocka_unit_test(a_reading_between_two_writes_is_no_reason_to_lose_a_window),
-		cmocka_unit_test(rows_never_take_more_bytes_than_their_room),
-		cmocka_unit_test(while_there_is_room_histograms_stay_fine_and_windows_apart),
-		cmocka_unit_test(neighbours_merge_before_histograms_lose_anything),
-		cmocka_unit_test(a_row_that_has_no_room_is_refused),
-		cmocka_unit_test(a_row_has_its_own_copies_and_stays_where_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

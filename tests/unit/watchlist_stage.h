@@ -102,6 +102,46 @@ static inline double stage_window(struct stage *s, const uint64_t *calls)
 	return (double)s->turned.charged_ps / ((double)WINDOW_NS * PS_PER_NS) * PPM;
 }
 
+/* A window of `calls` calls of which the first and `others` more were timed, at interval 8. */
+static inline struct calls_seen stage_seen_of(uint64_t calls, uint64_t others)
+{
+	return (struct calls_seen){ .calls = calls,
+				    .span_ns = WINDOW_NS,
+				    .covered_ns = WINDOW_NS,
+				    .firsts = calls > 0,
+				    .first_ns = calls > 0 ? 700 : 0,
+				    .others = others,
+				    .weight = others * 8,
+				    .weight_squared = others * 64,
+				    .weighted_ns = others * 8 * 500,
+				    .max_ns = calls > 0 ? 900 : 0,
+				    .interval = 8 };
+}
+
+static inline int stage_see(struct stage *s, uint32_t id, const struct calls_seen *seen)
+{
+	struct histogram histogram = HISTOGRAM_EMPTY;
+	int status;
+
+	assert_int_equal(histogram_add(&histogram, bucket_of(500), seen->firsts + seen->weight), 0);
+	status = watchlist_seen(s->w, id, seen, &histogram, NULL);
+	histogram_free(&histogram);
+	return status;
+}
+
+static inline void stage_turn(struct stage *s)
+{
+	assert_int_equal(watchlist_turn(s->w, WINDOW_NS, &s->turned), 0);
+}
+
+static inline void stage_turn_of(struct stage *s, uint32_t id, uint64_t calls)
+{
+	struct calls_seen seen = stage_seen_of(calls, calls / 8);
+
+	assert_int_equal(stage_see(s, id, &seen), 0);
+	stage_turn(s);
+}
+
 static inline uint64_t stage_timed(const struct stage *s, uint32_t id)
 {
 	return s->made[id].seen.firsts + s->made[id].seen.others;
