@@ -1,12 +1,14 @@
 /* job.c - a fixed piece of work for measuring recorders: deterministic, one thread, nothing but CPU. It walks a made-up
  * tree of calls up to 40 deep and does arithmetic at every node, so that stacks look like those of real programs.
- * Usage: job UNITS FILE   writes "CPU-NS CHECKSUM" to FILE: its own user and system time, and proof of the work */
+ * Usage: job UNITS FILE   writes "CPU-NS CHECKSUM START-NS" to FILE: its own user and system time, proof of the work, and when it
+ * began by CLOCK_MONOTONIC */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #define DEPTH	   40u
 #define LEAF_STEPS 4000u
@@ -67,9 +69,17 @@ static uint64_t own_cpu_ns(void)
 	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 int main(int argc, char **argv)
 {
-	uint64_t sum = 0;
+	uint64_t sum = 0, start_ns = now_ns();
 	char *end;
 	unsigned long units;
 	FILE *file;
@@ -86,6 +96,6 @@ int main(int argc, char **argv)
 	file = fopen(argv[2], "w");
 	if (file == NULL)
 		return 2;
-	fprintf(file, "%" PRIu64 " %016" PRIx64 "\n", own_cpu_ns(), sum);
+	fprintf(file, "%" PRIu64 " %016" PRIx64 " %" PRIu64 "\n", own_cpu_ns(), sum, start_ns);
 	return fclose(file) == 0 ? 0 : 2;
 }

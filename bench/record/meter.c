@@ -1,5 +1,6 @@
 /* meter.c - runs a command and tells what it and all processes that it waited for took.
- * Usage: meter FILE COMMAND...   writes "CPU-NS WALL-NS PEAK-RSS-KB" to FILE; ends with the command's status */
+ * Usage: meter FILE COMMAND...   writes "CPU-NS WALL-NS PEAK-RSS-KB START-NS" to FILE (the last by CLOCK_MONOTONIC); ends
+ * with the command's status */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -44,8 +45,8 @@ int main(int argc, char **argv)
 	file = fopen(argv[1], "w");
 	if (file == NULL)
 		return 125;
-	fprintf(file, "%" PRIu64 " %" PRIu64 " %ld\n",
-		time_ns(used.ru_utime) + time_ns(used.ru_stime), wall_ns, used.ru_maxrss);
+	fprintf(file, "%" PRIu64 " %" PRIu64 " %ld %" PRIu64 "\n",
+		time_ns(used.ru_utime) + time_ns(used.ru_stime), wall_ns, used.ru_maxrss, from_ns);
 	if (fclose(file) != 0)
 		return 125;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -5,6 +5,8 @@
 #   recorder CPU  user + system time of the recorder and all its processes, the job's own taken off
 #   bytes         what is left on disk, side files included
 #   slowdown      the job's own user + system time against the bare one of the same round
+#   job begins    after the recorder was started; the first sample comes a period (10 ms) later, for each
+#   its report    CPU and time of `tare report`, or `perf report --stdio`, of what was left
 set -eu
 
 build=$(cd "$1" && pwd)
@@ -16,7 +18,24 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 trap 'exit 130' INT TERM HUP
 
-# once MODE FILE COMMAND...: one run; adds a line "mode round job-ns recorder-ns bytes wall-ns rss-kb label-ns" to rows.
+# report MODE: makes the report that a user would; leaves its line in the file "report".
+report() {
+	case $1 in
+	tare) set -- "$build/tare" report "$place/left.tare" ;;
+	perf-*) set -- perf report --stdio -i "$place/left.data" ;;
+	*)
+		echo 0 0 >"$place/report"
+		return
+		;;
+	esac
+	"$meter" "$place/report" "$@" >"$place/log" 2>&1 </dev/null || {
+		cat "$place/log" >&2
+		exit 2
+	}
+}
+
+# once MODE FILE COMMAND...: one run; adds a line "mode round job-ns recorder-ns bytes wall-ns rss-kb label-ns begins-ns
+# report-cpu-ns report-wall-ns" to rows.
 once() {
 	mode=$1
 	left=$2
@@ -27,8 +46,8 @@ once() {
 		cat "$place/log" >&2
 		exit 2
 	fi
-	read -r job_ns sum <"$place/job"
-	read -r all_ns wall_ns rss_kb <"$place/meter"
+	read -r job_ns sum began_ns <"$place/job"
+	read -r all_ns wall_ns rss_kb from_ns <"$place/meter"
 	[ "${first_sum:=$sum}" = "$sum" ] || {
 		echo "run.sh: under $mode the job came to another result" >&2
 		exit 2
@@ -41,7 +60,9 @@ once() {
 	if [ "$mode" = tare ]; then
 		label_ns=$(sqlite3 -readonly "$left" 'SELECT own_cpu_ns FROM recording')
 	fi
-	echo "$mode $round $job_ns $((all_ns - job_ns)) $bytes $wall_ns $rss_kb $label_ns" >>"$place/rows"
+	report "$mode"
+	read -r report_ns report_wall_ns _ <"$place/report"
+	echo "$mode $round $job_ns $((all_ns - job_ns)) $bytes $wall_ns $rss_kb $label_ns $((began_ns - from_ns)) $report_ns $report_wall_ns" >>"$place/rows"
 }
 
 play() {
@@ -100,6 +121,10 @@ function cell(mode, what, scale, format, n, i, list, middle) {
 	value[mode, i, "agree"] = $8 == "-" ? 0 : ($8 / $4 - 1)
 	bare[$2] = mode == "bare" ? $3 : bare[$2]
 	value[mode, i, "slow"] = $3 / bare[$2] - 1
+	value[mode, i, "begins"] = $9
+	value[mode, i, "report"] = $10
+	value[mode, i, "opens"] = $11
+	value[mode, i, "both"] = $4 + $10
 }
 END {
 	names["bare"] = "bare"
@@ -114,6 +139,14 @@ END {
 		printf "| %s | %s | %s | %s | %s | %s | %s |\n", names[m], cell(m, "recorder", 1e-9, "%.3f"),
 			cell(m, "share", 100, "%.2f"), cell(m, "bytes", 1 / 1024, "%.0f"), cell(m, "job", 1e-9, "%.2f"),
 			m == "bare" ? "-" : cell(m, "slow", 100, "%.2f"), cell(m, "rss", 1 / 1024, "%.1f")
+	}
+	print ""
+	print "| recorder | job begins after, ms | its report: CPU, s | and time, ms | recorder and report, CPU, s |"
+	print "| --- | ---: | ---: | ---: | ---: |"
+	for (i = 2; i <= 4; i++) {
+		m = order[i]
+		printf "| %s | %s | %s | %s | %s |\n", names[m], cell(m, "begins", 1e-6, "%.0f"), cell(m, "report", 1e-9, "%.3f"),
+			cell(m, "opens", 1e-6, "%.0f"), cell(m, "both", 1e-9, "%.3f")
 	}
 	printf "\nOwn CPU by the label of tare against getrusage: %s %%.\n", cell("tare", "agree", 100, "%+.1f")
 }'

@@ -3,6 +3,7 @@
 #define TARE_CLI_APP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "cli/options.h"
@@ -20,12 +21,20 @@ enum exit_code {
 	EXIT_NOT_FOUND = 127 /* `-- CMD`: there is no such command */
 };
 
+/* What a command that we ran took by the kernel's account, with all children that it waited for. */
+struct job_spent {
+	uint64_t cpu_ns;
+	uint64_t wall_ns; /* from its exec to its end */
+};
+
 struct app {
 	FILE *out;		  /* results; borrowed */
 	FILE *talk;		  /* everything else; borrowed */
 	bool is_terminal;	  /* talk is a terminal */
 	bool has_utf8;		  /* the locale can show it: else ASCII */
 	const char *switched_off; /* TARE_NO, for tests; may be NULL */
+	struct job_spent *
+		job; /* filled in when a command that was run has ended; borrowed; NULL: nobody asks */
 };
 
 /* One command. `run` gets its own name in argv[0] and returns an exit code, or a negative errno with `err` filled
@@ -41,7 +50,7 @@ struct command {
 };
 
 extern const struct command command_record, command_watch, command_collect, command_report,
-	command_doctor;
+	command_prove, command_doctor;
 
 /* All commands, in the order of the help. */
 extern const struct command *const commands[];

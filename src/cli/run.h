@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "cli/app.h"
@@ -36,6 +37,10 @@ struct child {
 	int failure; /* read: errno of a failed exec, or end of file */
 };
 #define CHILD_EMPTY ((struct child){ .gate = -1, .failure = -1 })
+
+/* Cuts the command off behind the first "--": getopt would move words in front of it behind it. Returns how many words are
+ * left; `out_command` is untouched when there is no command. */
+int run_cut_command(int argc, char **argv, char ***out_command);
 
 /* Forks; the child waits, with the signal mask it would have had without us. */
 int child_start(struct child *c, char **command, const void *old_mask, struct err *err);
@@ -149,6 +154,9 @@ void run_close(struct run *r);
 uint64_t own_cpu_ns(void);
 uint64_t children_cpu_ns(void);
 uint64_t most_rss_bytes(void);
+
+/* User and system time of what the kernel counted. */
+uint64_t rusage_cpu_ns(const struct rusage *used);
 
 /* The clocks, each in its own type. */
 struct mono mono_now(void);

@@ -35,6 +35,19 @@ static _Noreturn void wait_and_exec(int gate, int failure, char **command, const
 	_exit(code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXEC);
 }
 
+int run_cut_command(int argc, char **argv, char ***out_command)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--") != 0)
+			continue;
+		if (i + 1 < argc)
+			*out_command = argv + i + 1;
+		argv[i] = NULL;
+		return i;
+	}
+	return argc;
+}
+
 static int look_at(const char *path)
 {
 	struct stat st;

@@ -33,14 +33,17 @@ struct wall wall_now(void)
 	return (struct wall){ (int64_t)clock_ns(CLOCK_REALTIME) };
 }
 
+uint64_t rusage_cpu_ns(const struct rusage *used)
+{
+	return ((uint64_t)used->ru_utime.tv_sec + (uint64_t)used->ru_stime.tv_sec) * NS_PER_S +
+	       ((uint64_t)used->ru_utime.tv_usec + (uint64_t)used->ru_stime.tv_usec) * NS_PER_US;
+}
+
 uint64_t children_cpu_ns(void)
 {
-	struct rusage u;
+	struct rusage used;
 
-	if (getrusage(RUSAGE_CHILDREN, &u) != 0)
-		return 0;
-	return ((uint64_t)u.ru_utime.tv_sec + (uint64_t)u.ru_stime.tv_sec) * NS_PER_S +
-	       ((uint64_t)u.ru_utime.tv_usec + (uint64_t)u.ru_stime.tv_usec) * NS_PER_US;
+	return getrusage(RUSAGE_CHILDREN, &used) == 0 ? rusage_cpu_ns(&used) : 0;
 }
 
 uint64_t most_rss_bytes(void)

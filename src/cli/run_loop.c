@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,7 +22,8 @@ struct watcher {
 	int signals, process; /* signalfd, pidfd */
 	sigset_t old_mask;
 	struct mono next_line;
-	bool has_line; /* a status line stands unfinished on the terminal */
+	struct mono released, ended; /* the command: its exec, and when its end was seen */
+	bool has_line;		     /* a status line stands unfinished on the terminal */
 	int interrupts;
 	int last_signal;
 };
@@ -220,23 +222,36 @@ static const char *run_until_end(struct run *r, struct watcher *w)
 	}
 }
 
+/* What the command took, for whoever asked. */
+static void tell_job(struct run *r, const struct watcher *w, const struct rusage *used)
+{
+	if (r->app->job == NULL)
+		return;
+	*r->app->job = (struct job_spent){ .cpu_ns = rusage_cpu_ns(used),
+					   .wall_ns = mono_elapsed_ns(w->released, w->ended) };
+}
+
 /* The command's own status as a shell would have it; waits for its end, which a signal to us cuts short. */
 static int command_status(struct run *r, struct watcher *w, pid_t pid)
 {
+	struct rusage used;
 	int status;
 
 	for (;;) {
-		pid_t got = waitpid(pid, &status, WNOHANG);
+		pid_t got = wait4(pid, &status, WNOHANG, &used);
 		struct pollfd waits[2] = { { .fd = w->signals, .events = POLLIN },
 					   { .fd = w->process, .events = POLLIN } };
 
-		if (got == pid)
+		if (got == pid) {
+			tell_job(r, w, &used);
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		}
 		if (got < 0)
 			return EXIT_OWN;
 		if (w->interrupts > 0)
 			return 128 + w->last_signal;
 		poll(waits, 2, -1);
+		w->ended = mono_now(); /* the recording ended before the command */
 		if (waits[0].revents != 0)
 			take_signals(r, w);
 	}
@@ -257,6 +272,7 @@ static int finish(struct run *r, struct watcher *w, const char *ended_by, pid_t 
 	int status = child > 0 ? peek_status(child) : -1;
 	int code;
 
+	w->ended = mono_now();
 	end_line(r, w);
 	if (status > 128 && strcmp(ended_by, "exit") == 0)
 		ended_by = "signal";
@@ -309,6 +325,7 @@ static int go_command(struct run *r, struct watcher *w, struct err *err)
 		return EXIT_OWN;
 	if (run_open(r, child.pid, err) < 0)
 		return EXIT_OWN;
+	w->released = mono_now();
 	code = child_release(&child);
 	if (code < 0) {
 		run_close(r);

@@ -68,20 +68,6 @@ static int check_numbers(const struct watch_opts *o, struct err *err)
 	return run_check_bounds(bounds, ARRAY_LEN(bounds), err);
 }
 
-/* Cuts the command off behind the first "--": getopt would move the names of functions behind it. */
-static int cut_command(int argc, char **argv, struct watch_opts *o)
-{
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--") != 0)
-			continue;
-		if (i + 1 < argc)
-			o->run.command = argv + i + 1;
-		argv[i] = NULL;
-		return i;
-	}
-	return argc;
-}
-
 static int run_list(struct app *app, struct watch_opts *o, struct err *err)
 {
 	if (o->run.command != NULL) {
@@ -104,7 +90,7 @@ static int cmd_watch(struct app *app, int argc, char **argv, struct err *err)
 	struct opt_rest rest;
 	char **command;
 
-	argc = cut_command(argc, argv, &o);
+	argc = run_cut_command(argc, argv, &o.run.command);
 	command = o.run.command;
 	if (opts_parse(watch_opt_rows, ARRAY_LEN(watch_opt_rows), false, argc, argv, &o, &rest,
 		       err) < 0)
