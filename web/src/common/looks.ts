@@ -80,17 +80,25 @@ export function stateHatch(c: Pen, state: number, b: Box, alpha = 0.5): void {
 	c.globalAlpha = before;
 }
 
+/** Dots stand so far apart, so that a row of narrow slots does not look like a line. */
+const DOTS = 6;
+
+function dot(c: Pen, b: Box, y: number): void {
+	const last = Math.floor((b.x + b.w - 1) / DOTS) * DOTS;
+	if (b.w < DOTS && last < b.x) return;
+	c.fillStyle = tok('edge');
+	c.fillRect(b.w < DOTS ? last : b.x + b.w / 2 - 0.5, y, 1, 1);
+}
+
 /** Numbers that are not there, each with its own look. */
 export const looks = {
 	/** A measured 0: a dot in the middle. */
 	zero(c: Pen, b: Box): void {
-		c.fillStyle = tok('edge');
-		c.fillRect(b.x + b.w / 2 - 0.5, b.y + b.h / 2 - 0.5, 1, 1);
+		dot(c, b, b.y + b.h / 2 - 0.5);
 	},
 	/** Did not run: a dot on the lowest row. */
 	idle(c: Pen, b: Box): void {
-		c.fillStyle = tok('edge');
-		c.fillRect(b.x + b.w / 2 - 0.5, b.y + b.h - 1.5, 1, 1);
+		dot(c, b, b.y + b.h - 1.5);
 	},
 	unmeasured(c: Pen, b: Box): void {
 		c.globalAlpha = 0.55;

@@ -63,6 +63,7 @@ export class SortedTable {
 	readonly element: HTMLTableElement;
 	private columns: Column[] = [];
 	private rows: Row[] = [];
+	private foot: Row[] = [];
 	private look: TableLook;
 	private by: number;
 	private up: boolean;
@@ -79,11 +80,12 @@ export class SortedTable {
 			el('thead', {}, this.head), this.body);
 	}
 
-	/** Shows these rows. `most`: rows before "n more", where it is another now. */
-	show(columns: Column[], rows: Row[], most?: number): void {
+	/** Shows these rows. `most`: rows before "n more", where it is another now. Rows of the foot stay last in any order. */
+	show(columns: Column[], rows: Row[], most?: number, foot: Row[] = []): void {
 		const isNew = columns.map(c => c.title).join('\n') !== this.columns.map(c => c.title).join('\n');
 		this.columns = columns;
 		this.rows = rows;
+		this.foot = foot;
 		if (most !== undefined) this.look = { ...this.look, most };
 		if (isNew) this.head.replaceChildren(...columns.map((c, i) => this.header(c, i)));
 		this.draw();
@@ -137,6 +139,7 @@ export class SortedTable {
 		if (rows.length > most) this.body.append(this.wide(el('button', {
 			type: 'button', onclick: () => { this.isAll = true; this.draw(); },
 		}, `${exact(rows.length - most)} more`)));
+		this.body.append(...this.foot.map(r => this.line(r)));
 		if (rows.length === 0) this.body.append(this.wide(this.look.empty ?? 'Nothing here.'));
 	}
 
