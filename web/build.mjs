@@ -13,6 +13,7 @@ const scripts = {
 	record: 'src/record/record.ts',
 	watch: 'src/watch/watch.ts',
 	collect: 'src/collect/collect.ts',
+	plans: 'src/collect/plans.ts',
 };
 
 const common = {

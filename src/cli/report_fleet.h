@@ -54,12 +54,24 @@ bool report_is_fleet(const char *path);
 int report_fleet_show(struct app *app, const char *path, const struct report_opts *opts,
 		      struct err *err);
 
+/* ---- report_fleet_head.c ---- */
+
+/* One line of the head; what `put` leaves empty is not shown. */
+struct fleet_fact {
+	const char *key;
+	void (*put)(struct text *t, const struct fleet_report *r);
+};
+
+/* When, how many servers, what collecting cost; a key of NULL ends them. */
+extern const struct fleet_fact fleet_facts[];
+
+/* The same as lines between verdict and tables. */
+void fleet_head(struct screen *s, const struct fleet_report *r);
+
 /* ---- report_fleet_tables.c ---- */
 
 #define FLEET_FIRST_ROWS 10u
 
-/* When, how many servers, what collecting cost: the lines between verdict and tables. */
-void fleet_head(struct screen *s, const struct fleet_report *r);
 /* "servers", "statements", "functions", "waits"; `shows_all`: every row. Returns how many are not shown. */
 uint32_t fleet_servers(struct screen *s, const struct fleet_report *r, bool shows_all);
 uint32_t fleet_statements(struct screen *s, const struct fleet_report *r, bool shows_all);
@@ -70,6 +82,9 @@ void fleet_waits(struct screen *s, const struct fleet_report *r, bool shows_all)
 
 /* "the cost of collecting", by reading; `shows_all`: by server too. */
 void fleet_costs(struct screen *s, const struct fleet_report *r, bool shows_all);
+
+/* What each reading cost over the fleet; failures are those of any kind. */
+void fleet_costs_sum(const struct fleet_analysis *a, struct fleet_reading sums[READING_COUNT]);
 
 /* The largest share of one CPU that collecting took on a server, in millionths; and which server. NULL: not known. */
 const struct fleet_server_sum *fleet_dearest(const struct fleet_analysis *a, uint64_t *out_ppm);

@@ -1,5 +1,6 @@
 /* report_fleet_cost.c - what collecting cost: by reading over the fleet, and by server. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "cli/report_fleet.h"
 #include "core/fleet_words.h"
@@ -42,6 +43,9 @@ static void add(struct fleet_reading *sum, const struct fleet_reading *r)
 	sum->longest_server_ns = r->longest_server_ns > sum->longest_server_ns
 					 ? r->longest_server_ns
 					 : sum->longest_server_ns;
+	sum->own_ns += r->own_ns;
+	sum->store_ns += r->store_ns;
+	sum->rows += r->rows;
 	sum->bytes += r->bytes;
 	sum->plans += r->plans;
 	sum->new_plans += r->new_plans;
@@ -132,13 +136,19 @@ static void by_server(struct screen *s, const struct fleet_report *r)
 	}
 }
 
+void fleet_costs_sum(const struct fleet_analysis *a, struct fleet_reading sums[READING_COUNT])
+{
+	memset(sums, 0, READING_COUNT * sizeof(*sums));
+	for (size_t i = 0; i < a->reading_count; i++)
+		if (a->readings[i].reading < READING_COUNT)
+			add(&sums[a->readings[i].reading], &a->readings[i]);
+}
+
 void fleet_costs(struct screen *s, const struct fleet_report *r, bool shows_all)
 {
-	struct fleet_reading sums[READING_COUNT] = { { .server = 0 } };
+	struct fleet_reading sums[READING_COUNT];
 
-	for (size_t i = 0; i < r->a.reading_count; i++)
-		if (r->a.readings[i].reading < READING_COUNT)
-			add(&sums[r->a.readings[i].reading], &r->a.readings[i]);
+	fleet_costs_sum(&r->a, sums);
 	put_header(s);
 	for (uint32_t i = 0; i < READING_COUNT; i++) {
 		sums[i].reading = i;

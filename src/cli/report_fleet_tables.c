@@ -1,4 +1,4 @@
-/* report_fleet_tables.c - the head of a fleet's report, and its tables. Made for 80 columns; names take what is more. */
+/* report_fleet_tables.c - the tables of a fleet's report. Made for 80 columns; names take what is more. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "core/scoped.h"
 #include "core/units.h"
 
-enum { VALUE_AT = 8, TABLE_COLUMNS = 80, SERVER_COLUMNS = 14 };
+enum { SERVER_COLUMNS = 14 };
 
 static uint64_t measured(struct counter c)
 {
@@ -62,107 +62,6 @@ static void cell_server(struct screen *s, const struct fleet_report *r, uint32_t
 	fleet_put_server(&name, &r->a, server);
 	s->has_failed |= name.has_failed;
 	screen_put_name(s, (struct str){ text_chars(&name), (uint32_t)name.len }, columns, false);
-}
-
-static void line(struct screen *s, const char *key, struct text *value)
-{
-	screen_put(s, key);
-	screen_to(s, VALUE_AT);
-	s->has_failed |= value->has_failed;
-	screen_wrap(s, text_chars(value), VALUE_AT);
-	text_free(value);
-}
-
-static void put_when(struct text *t, const struct fleet_report *r)
-{
-	char from[64], to[64];
-
-	if (r->a.first_wall_ns == 0) {
-		text_put(t, "nothing yet");
-		return;
-	}
-	units_format_wall((struct wall){ r->a.first_wall_ns }, from, sizeof(from));
-	units_format_wall((struct wall){ r->a.last_wall_ns }, to, sizeof(to));
-	text_put_duration(t, span_ns(r));
-	text_printf(t, ", %s to %s", from, to);
-}
-
-static void put_seen(struct text *t, const struct fleet_report *r)
-{
-	uint64_t visits = 0, well = 0, here = 0;
-
-	for (size_t i = 0; i < r->a.server_count; i++) {
-		visits += r->a.servers[i].visits;
-		well += r->a.servers[i].well;
-		here += r->a.servers[i].row != NULL && r->a.servers[i].row->seat != NO_ID;
-	}
-	text_put_counted(t, here, "server");
-	text_put(t, ", ");
-	text_put_counted(t, visits, "visit");
-	if (well < visits) {
-		text_put(t, ", ");
-		text_put_exact(t, visits - well);
-		text_put(t, " did not go well");
-	}
-}
-
-static void put_price(struct text *t, const struct fleet_report *r)
-{
-	uint64_t ppm, server_ns = 0;
-	const struct fleet_server_sum *dearest = fleet_dearest(&r->a, &ppm);
-
-	for (size_t i = 0; i < r->a.server_count; i++)
-		server_ns += r->a.servers[i].server_ns;
-	if (dearest == NULL) {
-		text_put(t, "— not measured");
-		return;
-	}
-	text_put_price(t, ppm);
-	text_put(t, " of one CPU on ");
-	fleet_put_server(t, &r->a, dearest->server);
-	text_put(t, r->a.server_count > 1 ? ", the most of all; " : "; ");
-	text_put_duration(t, server_ns);
-	text_put(t, " of server time in all");
-}
-
-/* The newest minute of the collector; NULL: there is none. */
-static const struct collector_row *newest_minute(const struct fleet_report *r)
-{
-	const struct fleet_block *block =
-		fleet_batch_block(&r->a.rows, &table_collector, BLOCK_PUT);
-
-	return block != NULL && block->count > 0 ? fleet_block_row(block, block->count - 1) : NULL;
-}
-
-static void put_pace(struct text *t, const struct collector_row *row)
-{
-	text_printf(t, "one capture in %" PRIu32 " turn slots, of %" PRIu32 " cycle%s each",
-		    row->one_in, row->turn_slots, row->turn_slots == 1 ? "" : "s");
-	if (row->spool_bytes > 0) {
-		text_put(t, "; ");
-		text_put_size(t, row->spool_bytes);
-		text_put(t, " wait for the store");
-	}
-}
-
-void fleet_head(struct screen *s, const struct fleet_report *r)
-{
-	const struct collector_row *minute = newest_minute(r);
-	struct text when = TEXT_EMPTY, seen = TEXT_EMPTY, price = TEXT_EMPTY, size = TEXT_EMPTY,
-		    pace = TEXT_EMPTY;
-
-	put_when(&when, r);
-	put_seen(&seen, r);
-	put_price(&price, r);
-	text_put_size(&size, r->bytes);
-	line(s, "span", &when);
-	line(s, "fleet", &seen);
-	if (minute != NULL) {
-		put_pace(&pace, minute);
-		line(s, "plans", &pace);
-	}
-	line(s, "price", &price);
-	line(s, "store", &size);
 }
 
 static uint32_t shown_of(size_t count, bool shows_all)
@@ -264,15 +163,6 @@ enum {
 	NAME_AT = 60
 };
 
-static const char *plan_word(const struct fleet_report *r, const struct fleet_statement *row)
-{
-	if (row->changed_wall_ns != 0 && row->changed_wall_ns >= r->a.from_wall_ns)
-		return "changed";
-	if (row->plan != NULL)
-		return "yes";
-	return row->no_plan != NULL ? fleet_reason_word(row->no_plan->reason) : "not yet";
-}
-
 static void statement_row_on(struct screen *s, const struct fleet_report *r,
 			     const struct fleet_statement *row)
 {
@@ -289,7 +179,7 @@ static void statement_row_on(struct screen *s, const struct fleet_report *r,
 	screen_to(s, WHERE_AT);
 	cell_server(s, r, row->server, PLAN_AT - WHERE_AT - 1);
 	screen_to(s, PLAN_AT);
-	screen_put(s, plan_word(r, row));
+	screen_put(s, fleet_plan_word(&r->a, row));
 	screen_to(s, NAME_AT);
 	fleet_put_statement(&name, row, columns);
 	s->has_failed |= name.has_failed;

@@ -8,8 +8,6 @@
 #include "core/scoped.h"
 #include "core/units.h"
 
-#define VERDICT_COLUMNS 60u
-
 static const struct fleet_server_sum *server_sum(const struct fleet_analysis *a, uint32_t server)
 {
 	for (size_t i = 0; i < a->server_count; i++)
@@ -23,7 +21,7 @@ void fleet_put_server(struct text *t, const struct fleet_analysis *a, uint32_t s
 	const struct fleet_server_sum *s = server_sum(a, server);
 
 	if (s != NULL && s->row != NULL && s->row->name.len > 0)
-		text_put_cut(t, s->row->name, VERDICT_COLUMNS);
+		text_put_cut(t, s->row->name, FLEET_VERDICT_COLUMNS);
 	else
 		text_printf(t, "server %" PRIu32, server);
 }
@@ -96,6 +94,15 @@ const char *fleet_reason_sentence(uint32_t plan_reason)
 {
 	return plan_reason < ARRAY_LEN(reasons) ? reasons[plan_reason].sentence
 						: "for a reason that this version does not know";
+}
+
+const char *fleet_plan_word(const struct fleet_analysis *a, const struct fleet_statement *s)
+{
+	if (s->changed_wall_ns != 0 && s->changed_wall_ns >= a->from_wall_ns)
+		return "changed";
+	if (s->plan != NULL)
+		return "yes";
+	return s->no_plan != NULL ? fleet_reason_word(s->no_plan->reason) : "not yet";
 }
 
 const char *fleet_life_words(uint32_t life)
@@ -174,7 +181,7 @@ const struct fleet_statement *fleet_worst_change(const struct fleet_analysis *a)
 static void put_where(struct text *t, const struct fleet_analysis *a,
 		      const struct fleet_statement *s)
 {
-	fleet_put_statement(t, s, VERDICT_COLUMNS);
+	fleet_put_statement(t, s, FLEET_VERDICT_COLUMNS);
 	text_put(t, " on ");
 	fleet_put_server(t, a, s->server);
 }

@@ -9,6 +9,7 @@
 #define FLEET_CHANGE_LEAST_CALLS 10u  /* on each side, to be told */
 #define FLEET_CHANGE_LEAST	 2.0  /* times the mean before, to be told */
 #define FLEET_CHANGE_LEAST_SHARE 0.02 /* of its server's statement time, behind the change */
+#define FLEET_VERDICT_COLUMNS	 60u  /* of a statement in a sentence */
 #define FLEET_LEAST_SHARE	 0.10 /* of all statement time, to stand out */
 
 /* The name of a server in the settings; "server 7" when it is not known. */
@@ -21,6 +22,9 @@ void fleet_put_statement(struct text *t, const struct fleet_statement *s, size_t
 /* "utility", "permission", "lock" ... and for people: "a utility statement has no plan". Never NULL. */
 const char *fleet_reason_word(uint32_t plan_reason);
 const char *fleet_reason_sentence(uint32_t plan_reason);
+
+/* Where a statement stands with its plan: "changed" within the span, "yes", why not, or "not yet". Never NULL. */
+const char *fleet_plan_word(const struct fleet_analysis *a, const struct fleet_statement *s);
 
 /* Why a difference could not be taken: "the server was started again". Never NULL. */
 const char *fleet_life_words(uint32_t life);

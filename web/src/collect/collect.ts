@@ -1,5 +1,5 @@
-// collect.ts - the page of a fleet.
-import { begin } from '../common/keys';
+// collect.ts - the page of a fleet that holds no plans.
 import { start } from '../common/page';
+import { run } from './fleet';
 
-start(() => begin([], null));
+start(() => run(null));
