@@ -34,12 +34,7 @@ static void forked_children_are_followed_by_name(void **state)
 	unsigned int children = 0;
 
 	(void)state;
-	watch_start(&w, argv);
-	watch_open(&w, 2 * NS_PER_MS, NULL, false);
-	watch_go(&w);
-	watch_run(&w, 20000);
-	watch_end(&w);
-	assert_true(w.facts.is_over);
+	watch_whole(&w, argv, 2 * NS_PER_MS, NULL);
 	assert_int_equal(w.facts.processes, 4);
 	assert_int_equal(w.life[LIFE_FORK], 3);
 	assert_int_equal(w.life[LIFE_EXIT], 4);
@@ -59,12 +54,7 @@ static void an_exec_gives_the_thread_a_new_name(void **state)
 	struct watch_thread *thread;
 
 	(void)state;
-	watch_start(&w, argv);
-	watch_open(&w, 2 * NS_PER_MS, NULL, false);
-	watch_go(&w);
-	watch_run(&w, 20000);
-	watch_end(&w);
-	assert_true(w.facts.is_over);
+	watch_whole(&w, argv, 2 * NS_PER_MS, NULL);
 	assert_int_equal(w.life[LIFE_EXEC], 1);
 	assert_int_equal(w.life[LIFE_THREAD], 1); /* the one that the new program makes */
 	thread = watch_thread(&w, (uint32_t)w.pid);
@@ -124,12 +114,7 @@ static void children_that_outlive_their_parent_keep_it_going(void **state)
 	const char *argv[] = { busy, "orphan", "200", NULL };
 
 	(void)state;
-	watch_start(&w, argv);
-	watch_open(&w, 2 * NS_PER_MS, NULL, false);
-	watch_go(&w);
-	watch_run(&w, 20000);
-	watch_end(&w);
-	assert_true(w.facts.is_over);
+	watch_whole(&w, argv, 2 * NS_PER_MS, NULL);
 	assert_measured(w.weight_ns + w.facts.lost_count * w.facts.period_ns >= 180 * NS_PER_MS);
 	assert_int_equal(w.life[LIFE_EXIT], 2);
 }

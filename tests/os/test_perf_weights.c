@@ -47,12 +47,7 @@ static void every_thread_weighs_its_cpu_time(void **state)
 	const char *argv[] = { busy, "threads", "4", "900", NULL };
 
 	(void)state;
-	watch_start(&w, argv);
-	watch_open(&w, 4 * NS_PER_MS, NULL, false);
-	watch_go(&w);
-	watch_run(&w, 20000);
-	watch_end(&w);
-	assert_true(w.facts.is_over);
+	watch_whole(&w, argv, 4 * NS_PER_MS, NULL);
 	assert_false(w.facts.is_derived);
 	assert_false(w.went_back);
 	assert_threads_weigh_their_cpu_time(0.02);
@@ -66,12 +61,7 @@ static void derived_weights_are_near_the_cpu_time(void **state)
 	const char *argv[] = { busy, "threads", "4", "500", NULL };
 
 	(void)state;
-	watch_start(&w, argv);
-	watch_open(&w, 4 * NS_PER_MS, "read_inherit,kernel", false);
-	watch_go(&w);
-	watch_run(&w, 20000);
-	watch_end(&w);
-	assert_true(w.facts.is_over);
+	watch_whole(&w, argv, 4 * NS_PER_MS, "read_inherit,kernel");
 	assert_true(w.facts.is_derived);
 	assert_threads_weigh_their_cpu_time(0.05);
 	assert_true(w.weight_ns <= w.facts.clock_ns);
@@ -84,11 +74,7 @@ static void withheld_kernel_time_has_a_path_of_its_own(void **state)
 	struct watch_thread *thread;
 
 	(void)state;
-	watch_start(&w, argv);
-	watch_open(&w, NS_PER_MS, "kernel", false);
-	watch_go(&w);
-	watch_run(&w, 20000);
-	watch_end(&w);
+	watch_whole(&w, argv, NS_PER_MS, "kernel");
 	assert_string_equal(w.kernel_stacks, "switched off");
 	thread = watch_thread(&w, (uint32_t)w.pid);
 	print_message("[kernel] %.3f of %.3f s\n", (double)thread->kernel_ns / 1e9,
@@ -104,11 +90,7 @@ static void kernel_ticks_have_kernel_frames_where_allowed(void **state)
 	const char *argv[] = { busy, "kernel", "300", NULL };
 
 	(void)state;
-	watch_start(&w, argv);
-	watch_open(&w, NS_PER_MS, NULL, false);
-	watch_go(&w);
-	watch_run(&w, 20000);
-	watch_end(&w);
+	watch_whole(&w, argv, NS_PER_MS, NULL);
 	if (w.kernel_stacks[0] != '\0') {
 		print_message("kernel stacks: %s\n", w.kernel_stacks);
 		skip();
@@ -137,11 +119,7 @@ static void native_stacks_reach_their_end(void **state)
 	const char *argv[] = { busy, "threads", "2", "300", NULL };
 
 	(void)state;
-	watch_start(&w, argv);
-	watch_open(&w, 2 * NS_PER_MS, NULL, false);
-	watch_go(&w);
-	watch_run(&w, 20000);
-	watch_end(&w);
+	watch_whole(&w, argv, 2 * NS_PER_MS, NULL);
 	print_message("%llu of %llu ticks whole\n", (unsigned long long)w.whole,
 		      (unsigned long long)w.ticks);
 	assert_measured(w.whole * 100 >= w.ticks * 99);

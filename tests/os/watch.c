@@ -218,6 +218,17 @@ static void read_said(struct watch *w)
 	}
 }
 
+void watch_whole(struct watch *w, const char *const argv[], uint64_t period_ns,
+		 const char *switched_off)
+{
+	watch_start(w, argv);
+	watch_open(w, period_ns, switched_off, false);
+	watch_go(w);
+	watch_run(w, 20000);
+	watch_end(w);
+	assert_true(w->facts.is_over);
+}
+
 void watch_kill(struct watch *w)
 {
 	close(w->to);

@@ -75,6 +75,10 @@ void watch_run(struct watch *w, unsigned int ms);
 /* Takes facts, closes all, reaps the target and reads what its threads said of themselves. */
 void watch_end(struct watch *w);
 
+/* A whole run: starts the program, samples it until it and its children have ended by themselves, and closes. */
+void watch_whole(struct watch *w, const char *const argv[], uint64_t period_ns,
+		 const char *switched_off);
+
 /* Ends the target when no sampler was opened on it. */
 void watch_kill(struct watch *w);
 
