@@ -1,8 +1,7 @@
-/* report_page_watch.c - what a page of a watch says before its script runs: the answer, its label, the ledger. */
-#include "cli/report_page.h"
-#include "cli/report_watch.h"
+/* report_page_watch.c - the page of a watch: which parts it has. */
+#include "cli/report_page_watch.h"
+
 #include "core/scoped.h"
-#include "core/watch_verdict.h"
 
 static const struct report *report_of(const struct page *p)
 {
@@ -19,20 +18,6 @@ static void put_what(struct text *t, const struct page *p)
 	page_put_ran(t, &report_of(p)->recording->label, "");
 }
 
-static void put_verdict(struct text *t, const struct page *p)
-{
-	SCOPED(text_free) struct text verdict = TEXT_EMPTY;
-
-	watch_verdict_put(&verdict, report_of(p)->recording, report_of(p)->watch);
-	page_put_words(t, text_chars(&verdict), NULL);
-	t->has_failed |= verdict.has_failed;
-}
-
-static void put_leads(struct text *t, const struct page *p)
-{
-	page_put_lead_finding(t, p->findings);
-}
-
 static void put_label(struct text *t, const struct page *p)
 {
 	const struct report *r = report_of(p);
@@ -43,35 +28,20 @@ static void put_label(struct text *t, const struct page *p)
 	text_put(t, "</dl>");
 }
 
-static void put_ledger(struct text *t, const struct page *p)
-{
-	const struct label *label = &report_of(p)->recording->label;
-	const struct page_part parts[] = {
-		{ "saves", label->save_ns, label->saves, "measured", true },
-		{ "start-up", label->start_ns, 1, "measured", true },
-		{ "fixed", label->fixed_ns, 0, "measured", true },
-	};
-
-	page_put_parts(t, label, parts, ARRAY_LEN(parts));
-}
-
-static int put_data(struct json *j, const struct page *p, struct err *err)
-{
-	(void)err;
-	json_put_u64(j, "functions", report_of(p)->watch->functions);
-	return 0;
-}
-
 static const struct page_kind kind = {
 	.instrument = "watch",
-	.proof = "What watching took, part by part, as a share of one CPU.",
+	.proof = "What watching took, function by function. Costs of a call are measured here, the "
+		 "hook included.",
 	.put_title = put_title,
 	.put_what = put_what,
-	.put_verdict = put_verdict,
-	.put_leads = put_leads,
+	.put_verdict = watch_page_verdict,
+	.put_scale = watch_page_scale,
+	.put_leads = watch_page_leads,
+	.put_first = watch_page_first,
 	.put_label = put_label,
-	.put_ledger = put_ledger,
-	.put_data = put_data,
+	.put_plain = watch_page_plain,
+	.put_ledger = watch_page_ledger,
+	.put_data = watch_page_data,
 };
 
 int watch_page(struct app *app, const struct report *r, const struct report_opts *opts,

@@ -27,6 +27,9 @@ void watch_put_lost(struct text *t, const struct report *r);
 /* Appends "GPU::submit — inlined away" or "vfs_write ⊘ not allowed: needs CAP_PERFMON". */
 void watch_put_why_not(struct text *t, const struct watched_row *row);
 
+/* Is it not watched because that was not allowed? */
+bool watch_is_denied(const struct watched_row *row);
+
 /* Has it a hook in the kernel, which takes its part of every call? */
 bool watch_is_hooked(const struct watched_row *row);
 
@@ -98,7 +101,13 @@ double watch_percentile_error(const struct percentile *p);
  * the watch had no frames. */
 void watch_frames(struct screen *s, const struct report *r, bool shows_all);
 
+/* Appends "230 of 240,000 frames took 50 ms or longer; all of them are kept.", or that there was none. */
+void watch_put_frames(struct text *t, const struct recording *rec);
+
 /* ---- report_watch_time.c ---- */
+
+/* Rows that all windows of the run take. */
+uint32_t watch_rows_in(const struct recording *rec);
 
 /* What grew over the run; nothing when nothing did. */
 void watch_grown(struct screen *s, const struct report *r);

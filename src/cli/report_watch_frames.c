@@ -179,8 +179,7 @@ static void print_table(struct screen *s, const struct report *r, bool shows_all
 	screen_end(s);
 }
 
-/* "230 of 240,000 frames took 50 ms or longer, all of them kept." */
-static void put_counts(struct text *t, const struct recording *rec)
+void watch_put_frames(struct text *t, const struct recording *rec)
 {
 	const struct watch_row *w = &rec->watch;
 
@@ -259,7 +258,7 @@ void watch_frames(struct screen *s, const struct report *r, bool shows_all)
 
 	if (!a->has_frames)
 		return;
-	put_counts(&counts, r->recording);
+	watch_put_frames(&counts, r->recording);
 	print_line(s, "frames", &counts);
 	if (a->rows[a->frame].p50.is_known) {
 		put_lengths(&lengths, &a->rows[a->frame]);

@@ -264,18 +264,20 @@ static void put_cost(struct screen *s, const struct report *r)
 	s->has_failed |= t.has_failed;
 }
 
+bool watch_is_denied(const struct watched_row *row)
+{
+	static const char denied[] = "not allowed";
+
+	return row->why_not.len >= sizeof(denied) - 1 &&
+	       memcmp(row->why_not.bytes, denied, sizeof(denied) - 1) == 0;
+}
+
 void watch_put_why_not(struct text *t, const struct watched_row *row)
 {
 	struct str name = row->name.len > 0 ? row->name : row->pattern;
-	static const char denied[] = "not allowed";
 
 	text_put_function(t, text_without_arguments(name), NAME_COLUMNS);
-	text_put(t, " ");
-	if (row->why_not.len >= sizeof(denied) - 1 &&
-	    memcmp(row->why_not.bytes, denied, sizeof(denied) - 1) == 0)
-		text_put(t, "⊘ ");
-	else
-		text_put(t, "— ");
+	text_put(t, watch_is_denied(row) ? " ⊘ " : " — ");
 	text_put_cut(t, row->why_not, 200);
 }
 

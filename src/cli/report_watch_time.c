@@ -280,8 +280,7 @@ static void print_header(const struct table_at *t)
 	screen_end(t->s);
 }
 
-/* Rows that all windows of the run take. */
-static uint32_t rows_in(const struct recording *rec)
+uint32_t watch_rows_in(const struct recording *rec)
 {
 	uint64_t in_row = rec->watch.windows_in_row > 0 ? rec->watch.windows_in_row : 1;
 	uint64_t rows = rec->watch.windows / in_row + (rec->watch.windows % in_row > 0);
@@ -310,8 +309,8 @@ static void print_windows(struct screen *s, const struct report *r,
 		print_window(&t, row);
 		next = row->at + 1;
 	}
-	if (next < rows_in(rec))
-		print_pause(&t, next, rows_in(rec));
+	if (next < watch_rows_in(rec))
+		print_pause(&t, next, watch_rows_in(rec));
 }
 
 static bool is_named(const struct watched_answer *row, const char *name, bool is_part)

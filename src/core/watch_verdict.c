@@ -19,7 +19,13 @@ struct spoken {
 	struct text *t;
 	const struct recording *r;
 	const struct watch_analysis *a;
+	struct watch_said *said;
 };
+
+static void about(const struct spoken *s, const struct watched_answer *place, struct estimate share)
+{
+	*s->said = (struct watch_said){ place, share };
+}
 
 bool watch_stands_out(struct estimate share)
 {
@@ -70,12 +76,14 @@ static bool says_slow(const struct spoken *s)
 
 	if (a->slow.kept == 0)
 		return false;
+	about(s, largest, largest != NULL ? largest->slow_share : other);
 	if (a->slow.kept == 1 && largest != NULL && largest->slow_share.value > other.value) {
 		text_put(s->t, "Of the only slow frame, ");
 		measured_put_share(s->t, largest->slow_share.value, 0, true);
 		text_put(s->t, " is ");
 		watch_put_name(s->t, largest->row);
 	} else if (a->slow.kept == 1) {
+		about(s, NULL, other);
 		text_put(s->t, "Of the only slow frame, ");
 		measured_put_share(s->t, other.value, 0, true);
 		text_put(s->t, " is in no watched function");
@@ -86,6 +94,7 @@ static bool says_slow(const struct spoken *s)
 		text_put(s->t, " is ");
 		watch_put_name(s->t, largest->row);
 	} else if (largest == NULL || (is_mostly(other) && !a->slow.is_at_least)) {
+		about(s, NULL, other);
 		text_put(s->t, "Of a slow frame, ");
 		watch_put_share(s->t, other);
 		text_put(s->t, " is in no watched function");
@@ -176,6 +185,8 @@ static void put_takes(const struct spoken *s, const struct watched_answer *answe
 	double calls = answer->calls.calls;
 	bool has_callees = answer->own_ns.value < 0.99 * answer->calls.total_ns;
 
+	about(s, answer,
+	      answer->calls.is_below_floor ? (struct estimate){ 0 } : answer->share_of_run);
 	watch_put_name(s->t, answer->row);
 	if (has_callees)
 		text_put(s->t, " itself");
@@ -215,6 +226,7 @@ static bool says_cannot_rank(const struct spoken *s)
 
 	if (!first->cannot_rank || !watch_stands_out(first->share_of_run))
 		return false;
+	about(s, first, (struct estimate){ 0 });
 	text_put(s->t, "No order can be told: probes inside ");
 	watch_put_name(s->t, first->row);
 	text_put(s->t, " took ");
@@ -257,6 +269,7 @@ static bool says_grown(const struct spoken *s)
 	}
 	if (most == NULL)
 		return false;
+	about(s, grown, (struct estimate){ 0 });
 	text_put(s->t, is_p99 ? "p99 of " : "A call of ");
 	watch_put_name(s->t, grown->row);
 	text_put(s->t, " went ");
@@ -280,6 +293,7 @@ static bool says_elsewhere(const struct spoken *s)
 	if (upper > a->all_of_run.value + a->all_of_run.error) {
 		watch_put_at_most(s->t, upper);
 	} else {
+		about(s, a->functions == 1 ? &a->rows[0] : NULL, a->all_of_run);
 		watch_put_share(s->t, a->all_of_run);
 	}
 	text_put(s->t, a->functions == 1 ? " of the run: the time is elsewhere"
@@ -301,8 +315,17 @@ static bool (*const rules[])(const struct spoken *s) = {
 
 void watch_verdict_put(struct text *t, const struct recording *r, const struct watch_analysis *a)
 {
-	const struct spoken spoken = { t, r, a };
+	struct watch_said said;
 
+	watch_verdict_tell(t, r, a, &said);
+}
+
+void watch_verdict_tell(struct text *t, const struct recording *r, const struct watch_analysis *a,
+			struct watch_said *out_said)
+{
+	const struct spoken spoken = { t, r, a, out_said };
+
+	*out_said = (struct watch_said){ .place = NULL };
 	unfinished_put(t, &r->label, ": ");
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
 		if (rules[i](&spoken))

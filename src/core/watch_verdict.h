@@ -32,4 +32,14 @@ bool watch_stands_out(struct estimate share);
 /* Appends the sentence in UTF-8, foreign names made harmless. */
 void watch_verdict_put(struct text *t, const struct recording *r, const struct watch_analysis *a);
 
+/* What a sentence is about. */
+struct watch_said {
+	const struct watched_answer *place; /* borrowed; NULL: not one function */
+	struct estimate share;		    /* that it tells; not known when it tells none */
+};
+
+/* The same, and says what the sentence is about. */
+void watch_verdict_tell(struct text *t, const struct recording *r, const struct watch_analysis *a,
+			struct watch_said *out_said);
+
 #endif

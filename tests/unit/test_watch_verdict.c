@@ -7,9 +7,11 @@
 #include <cmocka.h>
 
 #include "build_watch.h"
+#include "core/measured.h"
 #include "core/scoped.h"
 #include "core/units.h"
 #include "core/watch_verdict.h"
+#include "core/watch_words.h"
 
 #define MS NS_PER_MS
 
@@ -28,6 +30,25 @@ static const struct build_calls cool = {
 };
 static const struct build_calls thrown = { .calls = 3 };
 
+/* A share that a sentence tells is the one that it is said to be about, and so is a function. */
+static void is_about(const char *sentence, const struct watch_said *said)
+{
+	SCOPED(text_free) struct text words = TEXT_EMPTY;
+	const struct estimate *share = &said->share;
+
+	if (said->place != NULL) {
+		watch_put_name(&words, said->place->row);
+		assert_non_null(strstr(sentence, text_chars(&words)));
+		text_clear(&words);
+	}
+	assert_int_equal(share->is_known && share->has_error && share->error > 0,
+			 strstr(sentence, TEXT_NBSP "%" TEXT_NBSP "\u00b1") != NULL);
+	if (!share->is_known || !share->has_error)
+		return;
+	measured_put_share(&words, share->value, share->error, true);
+	assert_non_null(strstr(sentence, text_chars(&words)));
+}
+
 static void says(struct build_watch *b, const char *want)
 {
 	SCOPED(watch_analysis_free) struct watch_analysis a = WATCH_ANALYSIS_EMPTY;
@@ -36,7 +57,10 @@ static void says(struct build_watch *b, const char *want)
 
 	build_watch_sort(b);
 	assert_int_equal(watch_analysis_open(&b->r, 0, UINT64_MAX, &a, &err), 0);
-	watch_verdict_put(&t, &b->r, &a);
+	struct watch_said said;
+
+	watch_verdict_tell(&t, &b->r, &a, &said);
+	is_about(text_chars(&t), &said);
 	for (char *c = t.bytes; c != NULL && (c = strstr(c, TEXT_NBSP)) != NULL;) {
 		*c = ' ';
 		memmove(c + 1, c + 2, strlen(c + 1));
