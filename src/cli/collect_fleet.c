@@ -5,8 +5,11 @@
 #include <time.h>
 
 #include "cli/collect.h"
+#include "core/cadence.h"
 #include "core/recording.h"
 #include "core/scoped.h"
+
+#define PACE_KEPT_NS ((int64_t)86400 * (int64_t)NS_PER_S)
 
 static struct wall wall_now(void)
 {
@@ -177,6 +180,63 @@ static int put_member(struct collect_fleet *f, struct fleet_member *member,
 	return 0;
 }
 
+/* What the collectors' own rows tell of the fleet's pace. */
+struct pace_before {
+	struct collector_row newest; /* its strings are not to be looked at */
+	uint32_t longest;	     /* the most cycles in a turn slot, since from_wall_ns */
+	int64_t from_wall_ns;
+};
+
+static int see_pace(void *owner, const void *row)
+{
+	struct pace_before *p = owner;
+	const struct collector_row *seen = row;
+
+	if (seen->at_wall_ns >= p->newest.at_wall_ns)
+		p->newest = *seen;
+	if (seen->at_wall_ns >= p->from_wall_ns && seen->turn_slots > p->longest)
+		p->longest = seen->turn_slots;
+	return 0;
+}
+
+struct resuming {
+	struct collect_fleet *fleet;
+	struct pace_before before;
+};
+
+/* The newest row of a day, then the longest slots within ten of its own before it. What held longer ago says nothing of today. */
+static int resume(const struct fleet_store_ops *ops, void *db, void *owner, struct err *err)
+{
+	struct resuming *r = owner;
+	struct pace_before *p = &r->before;
+	struct fleet_range range = FLEET_RANGE_ALL;
+	uint64_t slot_ns;
+	int rc;
+
+	range.from_wall_ns = wall_now().ns - PACE_KEPT_NS;
+	p->from_wall_ns = INT64_MAX;
+	rc = ops->scan(db, &table_collector, &range, see_pace, p, err);
+	if (rc < 0 || p->newest.turn_slots == 0)
+		return rc;
+	slot_ns = p->newest.turn_slots * r->fleet->settings.cycle_ns;
+	p->from_wall_ns = p->newest.at_wall_ns - (int64_t)(CADENCE_CALM_SLOTS * slot_ns);
+	return ops->scan(db, &table_collector, &range, see_pace, p, err);
+}
+
+/* The runner goes on at the pace that held: else its slots would have other numbers, and N would rise without a calm slot. */
+static int resume_pace(struct collect_fleet *f, struct err *err)
+{
+	struct resuming r = { .fleet = f };
+	int rc = f->store != NULL ? collect_store_do(f->store, resume, &r, UINT64_MAX, err) : 0;
+
+	if (rc == 0)
+		runner_resume(f->runner, r.before.newest.turn_slots, r.before.longest,
+			      r.before.newest.one_in);
+	else if (err->code == 0)
+		err_set(err, rc, "cannot remember the fleet's pace: %s", strerror(-rc));
+	return rc;
+}
+
 static int make_members(const struct collect_settings *settings, struct fleet_member **out,
 			struct err *err)
 {
@@ -213,6 +273,8 @@ int collect_fleet_open(struct collect_fleet *f, const char *store_url, uint64_t 
 	rc = enrol_all(f, &f->settings, f->members, err);
 	if (rc == 0)
 		rc = runner_open(&f->settings, &owner, &f->runner, err);
+	if (rc == 0)
+		rc = resume_pace(f, err);
 	for (size_t i = 0; i < f->member_count && rc == 0; i++)
 		rc = put_member(f, &f->members[i], &f->settings.servers[i], err);
 	return rc;

@@ -38,6 +38,17 @@ void cadence_pace_init(struct cadence_pace *p, uint64_t cycle_ns, uint64_t reach
 	p->n = n_allowed(p);
 }
 
+void cadence_pace_resume(struct cadence_pace *p, uint32_t k, uint32_t k_before, uint32_t n)
+{
+	if (k == 0)
+		return;
+	p->k = k < CADENCE_K_MOST ? k : CADENCE_K_MOST;
+	p->n = n_allowed(p);
+	if (k_before > k && n >= 1 && n < p->n)
+		p->n = n;
+	p->calm_k = p->calm_n = 0;
+}
+
 void cadence_pace_set(struct cadence_pace *p, uint64_t cycle_ns, uint64_t reach_ns,
 		      uint32_t n_given)
 {

@@ -36,6 +36,11 @@ struct cadence_pace {
 void cadence_pace_init(struct cadence_pace *p, uint64_t cycle_ns, uint64_t reach_ns,
 		       uint32_t n_given);
 
+/* The pace that held when a collector of this fleet ran last: k is taken over, for slots of another length have other numbers. N
+ * follows from k and today's settings; but where k came down within the ten slots before (k_before is the largest in these) N
+ * stays at `n`, as it waits for calm slots of its own. These count from the start. k of 0: not known, nothing changes. */
+void cadence_pace_resume(struct cadence_pace *p, uint32_t k, uint32_t k_before, uint32_t n);
+
 /* New settings, live. `n` and `k` follow at once where they must (n <= n_given). */
 void cadence_pace_set(struct cadence_pace *p, uint64_t cycle_ns, uint64_t reach_ns,
 		      uint32_t n_given);

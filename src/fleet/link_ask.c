@@ -49,22 +49,48 @@ void link_refuse(struct link *k, const char *why)
 	lose(k, why);
 }
 
-static int send_question(const struct link *k)
+static int send_one(PGconn *conn, const struct ask *ask)
+{
+	switch (ask->kind) {
+	case ASK_QUERY:
+		return PQsendQueryParams(conn, ask->sql, (int)ask->param_count, NULL, ask->params,
+					 NULL, NULL, 0);
+	case ASK_PREPARE:
+		return PQsendPrepare(conn, ask->name, ask->sql, 0, NULL);
+	case ASK_SIMPLE:
+		return PQsendQuery(conn, ask->sql);
+	default:
+		return 0;
+	}
+}
+
+/* One Sync behind all of them: the server passes over what follows a failure. */
+static int send_chain(PGconn *conn, const struct ask *chain)
+{
+	if (PQenterPipelineMode(conn) != 1)
+		return 0;
+	for (uint32_t i = 0; i < chain->link_count; i++)
+		if (send_one(conn, &chain->links[i]) != 1)
+			return 0;
+	return PQpipelineSync(conn);
+}
+
+/* To prepare has no rows, and no mode of them; nor has what is passed over behind a failure. */
+static bool set_row_mode(const struct link *k)
 {
 	const struct ask *ask = &k->ask;
 
-	switch (ask->kind) {
-	case ASK_QUERY:
-		return PQsendQueryParams(k->conn, ask->sql, (int)ask->param_count, NULL,
-					 ask->params, NULL, NULL, 0);
-	case ASK_PREPARE:
-		return PQsendPrepare(k->conn, ask->name, ask->sql, 0, NULL);
-	case ASK_SIMPLE:
-		return PQsendQuery(k->conn, ask->sql);
-	case ASK_DATABASE:
-		break;
-	}
-	return 0;
+	if (ask->kind == ASK_CHAIN && k->answer.links_done < ask->link_count)
+		ask = &ask->links[k->answer.links_done];
+	return ask->kind == ASK_PREPARE || ask->kind == ASK_CHAIN || !k->answer.is_ok ||
+	       PQsetSingleRowMode(k->conn) == 1;
+}
+
+static int send_question(const struct link *k)
+{
+	if (k->ask.kind == ASK_CHAIN)
+		return send_chain(k->conn, &k->ask);
+	return send_one(k->conn, &k->ask);
 }
 
 /* What could not be sent yet goes when the socket takes it. */
@@ -84,12 +110,10 @@ int link_send(struct link *k)
 
 	k->sent_ns = loop_now().ns;
 	k->unrowed_bytes = 0;
-	k->notices = 0;
+	k->notices = k->links_ended = 0;
 	k->has_columns = k->is_enough = k->is_suspect = false;
 	PQsetNoticeReceiver(k->conn, swallow, k);
-	/* To prepare has no rows, and no mode of them. */
-	if (send_question(k) != 1 ||
-	    (k->ask.kind != ASK_PREPARE && PQsetSingleRowMode(k->conn) != 1) || flush(k) != 0) {
+	if (send_question(k) != 1 || !set_row_mode(k) || flush(k) != 0) {
 		link_read_error(PQerrorMessage(k->conn), &k->answer);
 		k->was_lost = true;
 		link_shut(k);
@@ -174,6 +198,7 @@ static int take(struct link *k, const PGresult *result)
 		return -E2BIG;
 	case PGRES_COMMAND_OK:
 	case PGRES_EMPTY_QUERY:
+	case PGRES_PIPELINE_ABORTED:
 		return 0;
 	case PGRES_FATAL_ERROR:
 		take_failure(k, result);
@@ -230,6 +255,26 @@ static bool took_too_long(struct link *k, uint64_t began_ns, uint64_t most_ns)
 	return false;
 }
 
+/* A question of a chain has ended, as NULL says. Not 0: the connection was closed for it. */
+static int end_link(struct link *k)
+{
+	k->has_columns = false;
+	k->answer.links_done += k->answer.is_ok;
+	if (++k->links_ended <= k->ask.link_count && set_row_mode(k))
+		return 0;
+	link_refuse(k, "an answer is not what was asked for");
+	return -EPROTO;
+}
+
+/* The chain's end. It may come before all was answered when the server has made it up: libpq then does not leave its mode. */
+static void end_chain(struct link *k)
+{
+	if (PQexitPipelineMode(k->conn) == 1)
+		is_answered(k);
+	else
+		link_refuse(k, "an answer is not what was asked for");
+}
+
 /* Hands on what has been read; what would take this turn over its time is left to the next one. */
 static void take_results(struct link *k)
 {
@@ -248,11 +293,16 @@ static void take_results(struct link *k)
 		if (take_others(k) != 0)
 			return;
 		result = PQgetResult(k->conn);
-		if (result == NULL) {
+		if (result == NULL && k->ask.kind != ASK_CHAIN) {
 			is_answered(k);
 			return;
 		}
-		code = take(k, result);
+		if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
+			PQclear(result);
+			end_chain(k);
+			return;
+		}
+		code = result != NULL ? take(k, result) : end_link(k);
 		PQclear(result);
 		if (code != 0)
 			return;

@@ -82,9 +82,9 @@ struct link {
 	uint64_t trip_ns; /* the fastest answer so far; 0: none yet */
 	uint64_t sent_ns,
 		turn_cpu_ns; /* when it was sent; our CPU time when this turn began, of a suspect */
-	uint64_t unrowed_bytes; /* read since the last row */
-	uint32_t notices;
-	bool is_suspect; /* a turn took long: the next ones are measured */
+	uint64_t unrowed_bytes;	       /* read since the last row */
+	uint32_t notices, links_ended; /* links: of a chain, well or not */
+	bool is_suspect;	       /* a turn took long: the next ones are measured */
 	bool is_asked, has_columns,
 		is_enough; /* columns() was called; the script wants no more rows */
 };

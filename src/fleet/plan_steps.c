@@ -11,10 +11,11 @@
 #include "fleet/pg_own.h"
 #include "fleet/plan_steps.h"
 
-#define NAME_PLAN    "tare_plan"
-#define EXPLAIN_HOW  "FORMAT JSON, VERBOSE, SETTINGS"
-#define GENERIC_FROM 160000
-#define PARAMS_MOST  65535u
+#define NAME_PLAN      "tare_plan"
+#define EXPLAIN_HOW    "FORMAT JSON, VERBOSE, SETTINGS"
+#define GENERIC_FROM   160000
+#define SQL_DEALLOCATE "DEALLOCATE " PG_MARK " " NAME_PLAN
+#define SQL_ROLLBACK   "ROLLBACK " PG_MARK
 
 /* All of these are qualified: the path that holds by then is another's. */
 static const char sql_timeouts[] =
@@ -41,11 +42,11 @@ static const char sql_names[] =
 	"where n.nspname operator(pg_catalog.!~) '^pg_' and n.nspname operator(pg_catalog.<>) "
 	"'information_schema'::pg_catalog.name"
 	") h where h.place operator(pg_catalog.<=) $2::pg_catalog.int8";
-static const char sql_path[] = "select " PG_MARK " pg_catalog.set_config('search_path', $1, true)";
-static const char sql_count[] =
-	"select " PG_MARK " coalesce(pg_catalog.array_length(parameter_types, 1), 0) from "
-	"pg_catalog.pg_prepared_statements "
-	"where name operator(pg_catalog.=) '" NAME_PLAN "'::pg_catalog.text";
+static const char sql_set[] =
+	"select " PG_MARK " pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true), "
+	"pg_catalog.set_config('statement_timeout', $1, true), "
+	"pg_catalog.set_config('lock_timeout', $2, true), "
+	"pg_catalog.set_config('search_path', $3, true)";
 static const char sql_compare[] =
 	"select " PG_MARK " coalesce(pg_catalog.array_length(parameter_types, 1), 0), "
 	"(select pg_catalog.string_agg(l.relation::pg_catalog.text, ',' order by l.relation) from "
@@ -55,55 +56,6 @@ static const char sql_compare[] =
 	"and l.relation operator(pg_catalog.>=) '16384'::pg_catalog.oid) from "
 	"pg_catalog.pg_prepared_statements "
 	"where name operator(pg_catalog.=) '" NAME_PLAN "'::pg_catalog.text";
-
-/* What ends the transaction that is open, and drops the statements of ours. A transaction that is well drops them first: behind a
- * pooler the next statement may go elsewhere. One that failed takes nothing but ROLLBACK. */
-static void put_leave(const struct plans *p, struct text *out)
-{
-	if (p->is_broken)
-		text_put(out, "ROLLBACK " PG_MARK "; ");
-	if (p->has_prepared)
-		text_put(out, "DEALLOCATE " PG_MARK " " NAME_PLAN "; ");
-	if (p->is_open && !p->is_broken)
-		text_put(out, "ROLLBACK " PG_MARK "; ");
-}
-
-static void ask_begin(struct plans *p, struct ask *out)
-{
-	put_leave(p, &p->question);
-	text_printf(&p->question,
-		    "BEGIN " PG_MARK " READ ONLY; SET " PG_MARK
-		    " LOCAL plan_cache_mode = force_generic_plan; "
-		    "SET " PG_MARK " LOCAL statement_timeout = %llu; SET " PG_MARK
-		    " LOCAL lock_timeout = %llu",
-		    (unsigned long long)p->statement_ms, (unsigned long long)p->lock_ms);
-	out->kind = ASK_SIMPLE;
-	out->sql = text_chars(&p->question);
-}
-
-/* The text, and behind it the mark of ours: a nested statement counts as run when it is only explained. On a line of its own, for
- * the text can end in a comment. */
-static void ask_prepare(struct plans *p, struct ask *out)
-{
-	text_add(&p->question, p->sql.bytes, p->sql.len);
-	text_put(&p->question, "\n" PG_MARK);
-	out->kind = ASK_PREPARE;
-	out->name = NAME_PLAN;
-	out->sql = text_chars(&p->question);
-}
-
-/* GENERIC_PLAN (16 and later) shows the children that NULL for every parameter would prune. */
-static void ask_explain(struct plans *p, struct ask *out)
-{
-	text_put(&p->question, "EXPLAIN " PG_MARK " (");
-	text_put(&p->question, p->step == STEP_GENERIC ? "GENERIC_PLAN, " : "");
-	text_put(&p->question, EXPLAIN_HOW ") EXECUTE " NAME_PLAN);
-	for (uint32_t i = 0; i < p->params; i++)
-		text_put(&p->question, i == 0 ? "(NULL" : ", NULL");
-	text_put(&p->question, p->params > 0 ? ")" : "");
-	out->kind = ASK_SIMPLE;
-	out->sql = text_chars(&p->question);
-}
 
 static void ask_query(struct ask *out, const char *sql, const char *param)
 {
@@ -132,9 +84,85 @@ static bool is_comparing(const struct plans *p)
 	return p->paths.at >= preset && p->paths.count - preset > 1;
 }
 
-int plan_step_ask(struct plans *p, struct ask *out)
+static struct ask *add_link(struct plans *p, enum plan_link kind, const char *sql)
+{
+	struct ask *link = &p->links[p->link_count];
+
+	p->kinds[p->link_count++] = kind;
+	*link = (struct ask){ .kind = ASK_QUERY, .sql = sql };
+	return link;
+}
+
+/* What a try that failed has left: its transaction takes nothing but ROLLBACK, and our statement outlives it. */
+static void add_leave(struct plans *p)
+{
+	if (p->is_broken)
+		add_link(p, PLAN_LINK_BEFORE, SQL_ROLLBACK);
+	if (p->has_prepared)
+		add_link(p, PLAN_LINK_BEFORE, SQL_DEALLOCATE);
+}
+
+static void add_set(struct plans *p)
+{
+	struct ask *link = add_link(p, PLAN_LINK_SET, sql_set);
+
+	snprintf(p->statement_text, sizeof(p->statement_text), "%llu",
+		 (unsigned long long)p->statement_ms);
+	snprintf(p->lock_text, sizeof(p->lock_text), "%llu", (unsigned long long)p->lock_ms);
+	link->param_count = 3;
+	link->params[0] = p->statement_text;
+	link->params[1] = p->lock_text;
+	link->params[2] = text_chars(&p->paths.paths[p->paths.at]);
+}
+
+/* GENERIC_PLAN (16 and later) shows the children that NULL for every parameter would prune. */
+static void add_explain(struct plans *p)
 {
 	text_clear(&p->question);
+	text_put(&p->question, "EXPLAIN " PG_MARK " (");
+	text_put(&p->question, p->step == STEP_GENERIC ? "GENERIC_PLAN, " : "");
+	text_put(&p->question, EXPLAIN_HOW ") EXECUTE " NAME_PLAN);
+	for (uint32_t i = 0; i < p->params; i++)
+		text_put(&p->question, i == 0 ? "(NULL" : ", NULL");
+	text_put(&p->question, p->params > 0 ? ")" : "");
+	add_link(p, PLAN_LINK_EXPLAIN, text_chars(&p->question));
+}
+
+/* A whole try as one chain: when it goes well, nothing of ours is at the server any more when its answer is there, and a lock was
+ * held no longer than planning took. */
+static void ask_try(struct plans *p, struct ask *out)
+{
+	struct ask *text;
+
+	p->link_count = 0;
+	p->counted = 0;
+	add_leave(p);
+	add_link(p, PLAN_LINK_BEGIN, "BEGIN " PG_MARK " READ ONLY");
+	add_set(p);
+	text = add_link(p, PLAN_LINK_PREPARE, text_chars(&p->sql));
+	text->kind = ASK_PREPARE;
+	text->name = NAME_PLAN;
+	if (p->step == STEP_COUNT || (p->step == STEP_TRY && is_comparing(p))) {
+		text_clear(&p->now.relations);
+		add_link(p, PLAN_LINK_COMPARE, sql_compare);
+	}
+	if (p->step != STEP_COUNT)
+		add_explain(p);
+	add_link(p, PLAN_LINK_DEALLOCATE, SQL_DEALLOCATE);
+	add_link(p, PLAN_LINK_ROLLBACK, SQL_ROLLBACK);
+	out->kind = ASK_CHAIN;
+	out->links = p->links;
+	out->link_count = p->link_count;
+}
+
+static void ask_leave(const struct plans *p, struct ask *out)
+{
+	out->kind = ASK_SIMPLE;
+	out->sql = p->has_prepared ? SQL_ROLLBACK "; " SQL_DEALLOCATE : SQL_ROLLBACK;
+}
+
+int plan_step_ask(struct plans *p, struct ask *out)
+{
 	out->reading = READING_PLANS;
 	out->deadline_ns = (p->statement_ms + p->lock_ms) * NS_PER_MS + NS_PER_S;
 	switch (p->step) {
@@ -144,26 +172,13 @@ int plan_step_ask(struct plans *p, struct ask *out)
 	case STEP_NAMES:
 		ask_names(p, out);
 		break;
-	case STEP_BEGIN:
-		ask_begin(p, out);
-		break;
-	case STEP_PATH:
-		ask_query(out, sql_path, text_chars(&p->paths.paths[p->paths.at]));
-		break;
-	case STEP_PREPARE:
-		ask_prepare(p, out);
-		break;
+	case STEP_TRY:
 	case STEP_COUNT:
-		ask_query(out, is_comparing(p) ? sql_compare : sql_count, NULL);
-		break;
-	case STEP_EXPLAIN:
 	case STEP_GENERIC:
-		ask_explain(p, out);
+		ask_try(p, out);
 		break;
 	default:
-		put_leave(p, &p->question);
-		out->kind = ASK_SIMPLE;
-		out->sql = text_chars(&p->question);
+		ask_leave(p, out);
 	}
 	return p->question.has_failed || p->param.has_failed ? -ENOMEM : 0;
 }
@@ -215,6 +230,21 @@ static int take_plan(struct plans *p, const struct cell *cell)
 	return code == -ENOMEM ? code : 0;
 }
 
+/* Answers are told apart by their columns: what is set has four, the comparison two, a plan one. */
+static int take_of_try(struct plans *p, const struct cell *cells, uint32_t count)
+{
+	if (count == 1)
+		return take_plan(p, &cells[0]);
+	if (count == 2) {
+		uint64_t params = number_of(&cells[0]);
+
+		p->counted = params < PLAN_PARAMS_MOST ? (uint32_t)params : PLAN_PARAMS_MOST;
+		if (cells[1].bytes != NULL)
+			text_add(&p->now.relations, cells[1].bytes, cells[1].len);
+	}
+	return 0;
+}
+
 int plan_step_row(struct plans *p, const struct cell *cells, uint32_t count)
 {
 	if (p->step == STEP_TIMEOUTS && count == 2) {
@@ -222,47 +252,66 @@ int plan_step_row(struct plans *p, const struct cell *cells, uint32_t count)
 		p->lock_ms = shorter(p->lock_ms, number_of(&cells[1]));
 	} else if (p->step == STEP_NAMES && count == 3) {
 		take_holder(p, cells);
-	} else if (p->step == STEP_COUNT && count >= 1) {
-		uint64_t params = number_of(&cells[0]);
-
-		p->params = params < PARAMS_MOST ? (uint32_t)params : PARAMS_MOST;
-		p->now.is_prepared = true;
-		if (count > 1 && cells[1].bytes != NULL)
-			text_add(&p->now.relations, cells[1].bytes, cells[1].len);
-	} else if ((p->step == STEP_EXPLAIN || p->step == STEP_GENERIC) && count == 1) {
-		return take_plan(p, &cells[0]);
+	} else if (p->step >= STEP_TRY && p->step <= STEP_GENERIC) {
+		return take_of_try(p, cells, count);
 	}
 	return 0;
 }
 
-/* The try ends with a failure of the server's; its transaction is broken with it. */
 static void fail_try(struct plans *p, const struct answer *answer)
 {
 	snprintf(p->now.sqlstate, sizeof(p->now.sqlstate), "%s", answer->sqlstate);
 	p->now.reason = answer->is_late ? PLAN_TIMEOUT : plan_reason_of(answer->sqlstate);
-	p->is_broken = true;
 }
 
-/* After the last question of a try: another path, or the next statement. */
+/* After the last chain of a try: another path, or the next statement. */
 static void end_try(struct plans *p)
 {
 	text_add(&p->now.path, p->paths.paths[p->paths.at].bytes, p->paths.paths[p->paths.at].len);
-	p->step = STEP_BEGIN;
-	p->has_tried_again = false;
+	p->step = STEP_TRY;
+	p->has_tried_again = p->has_counted = false;
 	if (plan_try_ended(p))
 		p->paths.at++;
 	else
 		p->is_begun = false;
 }
 
-static void end_explain(struct plans *p, const struct answer *answer)
+/* What is at the server after a chain that ended before `failed`: a transaction that failed takes our statement along only when it was
+ * never made. */
+static void note_left(struct plans *p, enum plan_link failed, const struct answer *answer)
 {
-	bool is_first = p->step == STEP_EXPLAIN;
+	bool is_leftover = failed == PLAN_LINK_PREPARE && strcmp(answer->sqlstate, "42P05") == 0;
 
-	if (!answer->is_ok && is_first)
-		fail_try(p, answer);
-	p->is_broken |= !answer->is_ok;
-	if (p->now.reason == PLAN_OK && is_first && p->now.plan.is_pruned &&
+	p->is_broken = failed != PLAN_LINK_NONE;
+	p->has_prepared = is_leftover || failed == PLAN_LINK_COMPARE || failed == PLAN_LINK_EXPLAIN;
+	if (failed > PLAN_LINK_PREPARE)
+		p->now.is_prepared = true;
+}
+
+/* Whether the same path is to be tried again, once for each cause: a statement of ours is there from a visit that was cut off; or this
+ * server reads the text in another way than we do (standard_conforming_strings), and has to count its parameters. */
+static bool is_to_try_again(struct plans *p, enum plan_link failed, const struct answer *answer)
+{
+	if (failed == PLAN_LINK_PREPARE && p->has_prepared && !p->has_tried_again) {
+		p->has_tried_again = true;
+		p->step = STEP_TRY;
+		return true;
+	}
+	if (failed == PLAN_LINK_EXPLAIN && !p->has_counted &&
+	    strcmp(answer->sqlstate, "42601") == 0) {
+		p->has_counted = true;
+		p->step = STEP_COUNT;
+		return true;
+	}
+	return false;
+}
+
+/* The plan was read, even when leaving failed. */
+static void end_explained(struct plans *p)
+{
+	if (p->now.reason == PLAN_OK && p->now.plan.redacted.len == 0)
+		p->now.reason = PLAN_OTHER; /* the server gave none */
+	if (p->now.reason == PLAN_OK && p->step == STEP_TRY && p->now.plan.is_pruned &&
 	    p->version >= GENERIC_FROM) {
 		p->step = STEP_GENERIC;
 		return;
@@ -272,82 +321,53 @@ static void end_explain(struct plans *p, const struct answer *answer)
 	end_try(p);
 }
 
-/* A statement of ours is there, from a visit that was cut off: it is dropped, and the try begins anew, once. */
-static bool is_leftover(struct plans *p, const struct answer *answer)
+/* With the server's number of parameters it is tried again; when that was ours, what failed stands. */
+static void end_count(struct plans *p, const struct answer *answer)
 {
-	if (strcmp(answer->sqlstate, "42P05") != 0)
-		return false;
-	p->is_broken = true;
-	p->has_prepared = true;
-	if (p->has_tried_again)
-		return false;
-	p->has_tried_again = true;
-	p->step = STEP_BEGIN;
-	return true;
-}
-
-static void end_prepare(struct plans *p, const struct answer *answer)
-{
-	if (answer->is_ok) {
-		p->has_prepared = true;
-		p->step = STEP_COUNT;
-	} else if (!is_leftover(p, answer)) {
-		fail_try(p, answer);
+	if (!answer->is_ok || p->counted == p->params) {
 		end_try(p);
-	}
-}
-
-static void end_begin(struct plans *p, const struct answer *answer)
-{
-	p->has_prepared = false;
-	p->is_open = true;
-	p->is_broken = !answer->is_ok;
-	if (answer->is_ok) {
-		p->step = STEP_PATH;
 		return;
 	}
-	fail_try(p, answer);
-	end_try(p);
+	p->params = p->counted;
+	p->now.reason = PLAN_OK;
+	p->now.sqlstate[0] = '\0';
+	p->step = STEP_TRY;
 }
 
-/* When a statement of ours was not there to be dropped, the transaction is still to be left. */
-static void end_leave(struct plans *p, const struct answer *answer)
+static void end_chain(struct plans *p, const struct answer *answer)
 {
-	p->has_prepared = false;
-	p->is_done = answer->is_ok || p->is_broken;
-	p->is_open = p->is_broken = !p->is_done;
+	enum plan_link failed =
+		answer->links_done < p->link_count ? p->kinds[answer->links_done] : PLAN_LINK_NONE;
+
+	note_left(p, failed, answer);
+	if (p->step == STEP_GENERIC) { /* a refusal is no failure: what was read before holds */
+		end_explained(p);
+	} else if (p->step == STEP_COUNT) {
+		end_count(p, answer);
+	} else if (answer->is_ok || (failed > PLAN_LINK_EXPLAIN && !answer->is_late)) {
+		end_explained(p);
+	} else {
+		fail_try(p, answer);
+		if (!is_to_try_again(p, failed, answer))
+			end_try(p);
+	}
 }
 
 void plan_step_ended(struct plans *p, const struct answer *answer)
 {
 	switch (p->step) {
 	case STEP_TIMEOUTS:
-		p->step = p->names.name_count > 0 ? STEP_NAMES : STEP_BEGIN;
+		p->step = p->names.name_count > 0 ? STEP_NAMES : STEP_TRY;
 		break;
 	case STEP_NAMES:
 		plan_names_sort(&p->names);
-		p->step = STEP_BEGIN;
+		p->step = STEP_TRY;
 		break;
-	case STEP_BEGIN:
-		end_begin(p, answer);
-		break;
-	case STEP_PREPARE:
-		end_prepare(p, answer);
-		break;
-	case STEP_EXPLAIN:
-	case STEP_GENERIC:
-		end_explain(p, answer);
-		break;
-	case STEP_PATH:
-	case STEP_COUNT:
-		if (answer->is_ok) {
-			p->step = p->step == STEP_PATH ? STEP_PREPARE : STEP_EXPLAIN;
-			break;
-		}
-		fail_try(p, answer);
-		end_try(p);
+	case STEP_LEAVE:
+		p->has_prepared = p->is_broken = false;
+		p->is_done = true;
 		break;
 	default:
-		end_leave(p, answer);
+		end_chain(p, answer);
 	}
 }

@@ -9,6 +9,7 @@
 
 #include "core/scoped.h"
 #include "core/units.h"
+#include "fleet/pg_own.h"
 #include "fleet/plan_steps.h"
 #include "fleet/text_sql.h"
 
@@ -77,6 +78,18 @@ static void tell_kept(struct plans *p)
 	plan_try_free(&p->kept);
 }
 
+/* The text, and behind it the mark of ours: a nested statement counts as run when it is only explained. On a line of its own, for
+ * the text can end in a comment. */
+static void put_text(struct plans *p, struct str text)
+{
+	text_clear(&p->sql);
+	sql_rewrite_casts(text.bytes, text.len, &p->sql);
+	text_put(&p->sql, "\n" PG_MARK);
+	p->params = sql_params(p->sql.bytes, p->sql.len);
+	if (p->params > PLAN_PARAMS_MOST)
+		p->params = PLAN_PARAMS_MOST;
+}
+
 /* The next statement that can have a plan; the others are told of on the way. False: there is none. */
 static bool begin_next(struct plans *p)
 {
@@ -88,8 +101,7 @@ static bool begin_next(struct plans *p)
 			tell_without(p, reason);
 			continue;
 		}
-		text_clear(&p->sql);
-		sql_rewrite_casts(wanted->text.bytes, wanted->text.len, &p->sql);
+		put_text(p, wanted->text);
 		p->is_ambiguous = false;
 		p->is_begun = true;
 		if (!plan_paths_make(&p->paths, &p->names, wanted->text, wanted->search_path,
@@ -110,7 +122,7 @@ static void turn_over(struct plans *p)
 	}
 	if (!begin_next(p)) {
 		p->step = STEP_LEAVE;
-		p->is_done = !p->is_open;
+		p->is_done = !p->is_broken;
 	}
 }
 
@@ -118,11 +130,11 @@ static int plans_next(void *self, struct ask *out, struct err *err)
 {
 	struct plans *p = self;
 
-	if (p->step == STEP_BEGIN && !p->is_begun && p->failure == 0)
+	if (p->step == STEP_TRY && !p->is_begun && p->failure == 0)
 		turn_over(p);
 	if (p->failure != 0 && !p->is_done) {
 		p->step = STEP_LEAVE;
-		p->is_done = !p->is_open;
+		p->is_done = !p->is_broken;
 	}
 	if (p->is_done)
 		return p->failure == 0 ? 0
@@ -193,7 +205,7 @@ int plans_open(const struct plan_wanted *wanted, size_t count, const struct serv
 		return err_set(err, -ENOMEM, "cannot take plans: no memory");
 	}
 	if (p->names.name_count == 0)
-		p->step = STEP_BEGIN; /* nothing can be planned: nothing is asked */
+		p->step = STEP_TRY; /* nothing can be planned: nothing is asked */
 	*out = (struct script){ p, plans_next, NULL, plans_row, plans_ended };
 	return 0;
 }

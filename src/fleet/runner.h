@@ -62,6 +62,9 @@ struct runner_status {
 int runner_open(const struct collect_settings *settings, const struct runner_owner *owner,
 		struct runner **out, struct err *err);
 
+/* Takes over the pace that held when a collector of this fleet ran last (core/cadence.h). Before servers are put. */
+void runner_resume(struct runner *r, uint32_t k, uint32_t k_before, uint32_t n);
+
 /* Adds or changes a server; `id` and `seat` are the store's; `memory` becomes the runner's (NULL: it keeps the one it has). `mark` as the store
  * has it, or all zero: first sight; of a server that is there already the runner knows better. Other settings of where and how to connect
  * end a visit under way. -ENOMEM. */

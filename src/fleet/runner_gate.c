@@ -89,6 +89,13 @@ void gate_init(struct runner *r, const struct collect_settings *s, bool is_first
 	set_slot_alarm(r);
 }
 
+void runner_resume(struct runner *r, uint32_t k, uint32_t k_before, uint32_t n)
+{
+	cadence_pace_resume(&r->pace, k, k_before, n);
+	r->slot = cadence_slot(&r->pace, loop_wall());
+	set_slot_alarm(r);
+}
+
 void gate_switch(struct station *s, bool is_on)
 {
 	int64_t now_ns = loop_wall().ns;

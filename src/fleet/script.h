@@ -18,6 +18,8 @@ enum ask_kind {
 	ASK_DATABASE, /* leaves the connection and enters database `name` of the same server; "" is the first one again */
 	ASK_SIMPLE, /* SQL of ours without parameters by the simple protocol: BEGIN, SET LOCAL, EXECUTE of a name of ours. Several statements
 		     * with ';' between are one question; at most one of them has rows */
+	ASK_CHAIN, /* questions (ASK_QUERY, ASK_PREPARE) that are sent together and waited for once: the first that fails ends them, what is behind it
+		    * is not run. columns() and row() are called as if each was asked alone, ended() once */
 };
 
 #define ASK_PARAMS_MOST 8
@@ -31,6 +33,8 @@ struct ask {
 	uint32_t reading;		     /* enum reading_id: whose account it is on */
 	uint64_t deadline_ns;		     /* for this question; 0: the runner's */
 	uint64_t most_rows;		     /* more are an error; 0: the runner's cap */
+	const struct ask *links; /* of a chain, in their order; borrowed until ended() */
+	uint32_t link_count;
 };
 
 /* One cell of a row: text form, any bytes, not NUL-terminated by promise. */
@@ -47,6 +51,8 @@ struct answer {
 	char message
 		[256]; /* the server's primary message only: no detail, no context, no literal is kept of it anywhere */
 	bool is_late; /* its deadline passed; the question was cancelled */
+	uint32_t
+		links_done; /* of a chain: how many went well; fewer than all: the next one failed */
 	uint64_t rows, bytes;
 	uint64_t elapsed_ns; /* from sending to the end of the answer */
 	uint64_t

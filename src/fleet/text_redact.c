@@ -125,7 +125,7 @@ static bool may_hold_secret(struct str text, bool is_utility)
 	}
 }
 
-/* SET name = value, SET name TO value: words behind = or TO are constants without quotes. */
+/* SET name = value, SET name TO value, SET TIME ZONE value: words behind =, TO or ZONE are constants without quotes. */
 enum set_state { SET_NONE, SET_SEEN, SET_NAMED, SET_VALUE };
 
 static enum set_state set_next(enum set_state state, const struct sql_token *t)
@@ -140,7 +140,7 @@ static enum set_state set_next(enum set_state state, const struct sql_token *t)
 		return SET_SEEN;
 	if (state == SET_SEEN && (t->kind == SQL_WORD || t->kind == SQL_NAME))
 		return SET_NAMED;
-	if (state != SET_NONE && (sql_is_mark(t, '=') || sql_is(t, "to")))
+	if (state != SET_NONE && (sql_is_mark(t, '=') || sql_is(t, "to") || sql_is(t, "zone")))
 		return SET_VALUE;
 	return state;
 }

@@ -19,6 +19,7 @@ until_true() {
 check 'a server is made' server_make one
 sql one "CREATE TABLE item (id int PRIMARY KEY, name text, at date); INSERT INTO item SELECT i, 'canary-row-' || i, now() FROM generate_series(1, 3000) i;
 	CREATE INDEX ON item (name) WHERE name <> 'canary-in-index'; ANALYZE item;
+	CREATE PROCEDURE note(s text, n int8) LANGUAGE plpgsql AS 'BEGIN UPDATE item SET name = s || ''canary-0'' WHERE id = n; END';
 	CREATE ROLE tare LOGIN PASSWORD 'canary-secret-file'; GRANT pg_read_all_stats, pg_read_all_data TO tare;
 	CREATE ROLE keeper LOGIN SUPERUSER PASSWORD 'canary-secret-store'" >/dev/null
 check 'its log-ins ask for passwords' sh -c "sed -i 's/^local *all *all *trust/local all postgres trust\nlocal all all scram-sha-256/' '$servers/one/d/pg_hba.conf'"
@@ -58,7 +59,9 @@ statements() {
 		ALTER ROLE tare CONNECTION LIMIT 9; CREATE ROLE other PASSWORD 'canary-j'; ALTER ROLE other PASSWORD 'canary-k'; DROP ROLE other;
 		SET application_name = 'canary-l'; COMMENT ON TABLE item IS 'canary-m';
 		CREATE TABLE IF NOT EXISTS t2 (x text DEFAULT 'canary-n'); DO 'BEGIN PERFORM ''canary-o''; END'; SELECT 'canary-p' AS q FROM item WHERE 'canary-q' = name;
-		COPY (SELECT 'canary-r') TO STDOUT"
+		COPY (SELECT 'canary-r') TO STDOUT;
+		CALL note('canary-u', 987654321); CALL note(n => 987654321, s => E'canary-v\n'); CALL note(\$\$canary-w\$\$, 987654321 + 1);
+		PREPARE x AS SELECT 'canary-x', \$1::text; EXECUTE x('canary-y'); DEALLOCATE x; SET TIME ZONE 'canary-z'"
 	sql one "SELECT 1 / 0 /* canary-s */" 2>/dev/null
 	sql one "SELECT 'canary-t" 2>/dev/null
 }
@@ -101,6 +104,7 @@ with open("payloads", "wb") as out:
         out.write(room.raw[:size] + b"\n")
 PY
 check 'payloads are read' grep -q 'FROM item' payloads
+check 'a CALL is kept without its arguments' grep -qi 'call note(' payloads
 check 'no secret comes out anywhere' sh -c '! grep -arl canary-secret . | grep -v -e ^./folder/password -e ^./tare.conf | grep .'
 check 'no literal comes out anywhere' sh -c '! grep -arl -e canary- -e 987654321 . | grep -v -e ^./folder/password -e ^./tare.conf | grep .'
 end

@@ -134,6 +134,16 @@ assert seats == list(range(len(seats))), seats"
 
 four="sorted(slots) == [10, 10, 11, 11]"
 
+# What the collector has written of its own pace, as if its slots had been three cycles long.
+slow_down() {
+	python3 -c "
+import sqlite3
+db = sqlite3.connect('hashed.tare')
+changed = db.execute('UPDATE collector SET turn_slots = 3').rowcount
+db.commit()
+assert changed > 0, 'the collector wrote no row of itself'"
+}
+
 check 'sixty servers listen' fakes_start
 for naming in plain backwards hashed; do
 	check "$naming names: the collector visits all 42" fleet "$naming"
@@ -153,4 +163,8 @@ kill_hard
 check 'killed again, it starts' start 40
 check 'and the busiest slot is 10 still' slots_are "max(slots) == 10 and sum(slots) == 40"
 check 'it ends' stop
+check 'its slots were three cycles long' slow_down
+check 'it starts once more' start 40
+check 'and goes on with slots of that length' status_says "c['cycles_in_slot'] == 3"
+check 'it ends again' stop
 end

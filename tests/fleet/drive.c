@@ -29,7 +29,7 @@ struct carried {
 	bool has_columns, is_enough;
 };
 
-static bool send(PGconn *conn, const struct ask *ask)
+static bool send_one(PGconn *conn, const struct ask *ask)
 {
 	switch (ask->kind) {
 	case ASK_QUERY:
@@ -42,6 +42,18 @@ static bool send(PGconn *conn, const struct ask *ask)
 	default:
 		return false;
 	}
+}
+
+static bool send(PGconn *conn, const struct ask *ask)
+{
+	bool is_sent = true;
+
+	if (ask->kind != ASK_CHAIN)
+		return send_one(conn, ask);
+	is_sent = PQenterPipelineMode(conn) == 1;
+	for (uint32_t i = 0; i < ask->link_count; i++)
+		is_sent = is_sent && send_one(conn, &ask->links[i]);
+	return is_sent && PQpipelineSync(conn) == 1;
 }
 
 /* Waits until a result can be had without blocking; a question that is late is cancelled, once. */
@@ -128,8 +140,13 @@ static void take_results(struct carried *c)
 			return;
 		}
 		result = PQgetResult(conn);
-		if (result == NULL)
+		if (result == NULL && c->ask->kind != ASK_CHAIN)
 			return;
+		if (result == NULL) {
+			c->answer->links_done += c->answer->is_ok;
+			c->has_columns = false;
+			continue;
+		}
 		switch (PQresultStatus(result)) {
 		case PGRES_SINGLE_TUPLE:
 		case PGRES_TUPLES_OK:
@@ -139,9 +156,18 @@ static void take_results(struct carried *c)
 			break;
 		case PGRES_COMMAND_OK:
 		case PGRES_EMPTY_QUERY:
+		case PGRES_PIPELINE_ABORTED:
 			break;
+		case PGRES_PIPELINE_SYNC:
+			PQclear(result);
+			PQexitPipelineMode(conn);
+			return;
 		default:
 			take_failure(c, result);
+			if (PQstatus(conn) != CONNECTION_OK) {
+				PQclear(result);
+				return;
+			}
 		}
 		PQclear(result);
 	}

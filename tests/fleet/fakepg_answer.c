@@ -162,7 +162,9 @@ static void find_columns(const char *sql, struct columns *c)
 	bool is_start = true;
 
 	c->count = 0;
-	if (at == NULL)
+	if (is_word(sql, "EXPLAIN"))
+		add_list(c, "QUERY PLAN");
+	if (at == NULL || c->count > 0)
 		return;
 	for (; *at != '\0' && *at != ';'; at = pass(at, &depth)) {
 		if (depth == 0 && is_start && (is_word(at, "FROM") || is_word(at, "WHERE")))

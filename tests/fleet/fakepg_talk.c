@@ -212,6 +212,11 @@ static void take_message(struct conn *c, char type, const char *body, size_t len
 			    .rows = c->rows_asked,
 			    .params = (const char *const *)c->params };
 
+	/* Behind a failure all is passed over until the next Sync. */
+	if (type == 'S')
+		c->has_failed = false;
+	else if (c->has_failed && strchr("PBDE", type) != NULL)
+		return;
 	switch (type) {
 	case 'Q':
 		answer(c, body, true);
@@ -238,6 +243,7 @@ static void take_message(struct conn *c, char type, const char *body, size_t len
 		break;
 	case 'E':
 		answer(c, c->portal != NULL ? c->portal : "", false);
+		c->has_failed = c->of->way == WAY_ERRORS;
 		break;
 	case 'S':
 		if (c->of->way != WAY_STALL && !c->is_endless && !c->is_to_close)

@@ -20,9 +20,8 @@ static const char *copy_of(const char *chars)
 	return copy;
 }
 
-void questions_note(void *owner, const struct ask *ask)
+static void note_one(struct questions *q, const struct ask *ask)
 {
-	struct questions *q = owner;
 	struct question *rows = reallocarray(q->rows, q->count + 1, sizeof(*rows));
 	struct ask *copy;
 
@@ -34,6 +33,19 @@ void questions_note(void *owner, const struct ask *ask)
 	copy->name = copy_of(ask->name);
 	for (uint32_t i = 0; i < ask->param_count; i++)
 		copy->params[i] = copy_of(ask->params[i]);
+}
+
+void questions_note(void *owner, const struct ask *ask)
+{
+	if (ask->kind != ASK_CHAIN)
+		note_one(owner, ask);
+	for (uint32_t i = 0; i < ask->link_count; i++) {
+		struct ask link = ask->links[i];
+
+		link.reading = ask->reading;
+		link.deadline_ns = ask->deadline_ns;
+		note_one(owner, &link);
+	}
 }
 
 void questions_free(struct questions *q)

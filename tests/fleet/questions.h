@@ -20,7 +20,7 @@ struct questions {
 
 #define QUESTIONS_EMPTY ((struct questions){ .rows = NULL })
 
-/* Writes a question down behind the others; `owner` is a struct questions. As struct drive's on_ask. */
+/* Writes a question down behind the others, of a chain each one; `owner` is a struct questions. As struct drive's on_ask. */
 void questions_note(void *owner, const struct ask *ask);
 
 /* Forgets all. Accepts the empty value, and may run twice. */

@@ -369,6 +369,74 @@ static void a_server_that_dies_in_an_answer_is_asked_no_further(void **state)
 	stage_start(&stage);
 }
 
+/* Links of a chain are rows of one table; what came of each is seen at the server. */
+static void a_chain_is_asked_at_once_and_ends_at_the_first_failure(void **state)
+{
+	static const struct ask good[] = {
+		{ .kind = ASK_QUERY, .sql = "SELECT 5 AS five" },
+		{ .kind = ASK_PREPARE, .name = "c", .sql = "SELECT $1::int AS six" },
+		{ .kind = ASK_QUERY, .sql = "EXECUTE c(6)" },
+		{ .kind = ASK_QUERY,
+		  .sql = "SELECT $1::text",
+		  .param_count = 1,
+		  .params = { "7" } },
+	};
+	static const struct ask bad[] = {
+		{ .kind = ASK_QUERY, .sql = "SELECT 1" },
+		{ .kind = ASK_PREPARE, .name = "d", .sql = "SELECT 1; SELECT 2" },
+		{ .kind = ASK_QUERY, .sql = "SELECT pg_advisory_lock(77)" },
+	};
+	struct asked a = { .asks = { { .kind = ASK_CHAIN, .links = good, .link_count = 4 },
+				     { .kind = ASK_CHAIN, .links = bad, .link_count = 3 },
+				     { .kind = ASK_QUERY,
+				       .sql = "SELECT count(*) FROM pg_locks "
+					      "WHERE locktype = 'advisory'" },
+				     { .kind = ASK_CHAIN, .links = good, .link_count = 1 } },
+			   .count = 4,
+			   .stops_at = -1 };
+	struct err err;
+
+	(void)state;
+	assert_int_equal(run(&a, &err), 0);
+	assert_true(a.answers[0].is_ok);
+	assert_int_equal(a.answers[0].links_done, 4);
+	assert_int_equal(a.rows[0], 3);
+	assert_string_equal(a.columns[0], "text"); /* of the last one */
+	assert_false(a.answers[1].is_ok);
+	assert_int_equal(a.answers[1].links_done, 1);
+	assert_string_equal(a.answers[1].sqlstate, "42601");
+	assert_int_equal(a.rows[1], 1);
+	assert_string_equal(a.cells[2], "0");
+	assert_true(a.answers[3].is_ok);
+	assert_string_equal(a.cells[3], "5");
+}
+
+static void a_late_chain_is_cancelled_and_what_is_behind_it_is_not_run(void **state)
+{
+	static const struct ask links[] = {
+		{ .kind = ASK_QUERY, .sql = "SELECT 1" },
+		{ .kind = ASK_QUERY, .sql = "SELECT pg_sleep(20)" },
+		{ .kind = ASK_QUERY, .sql = "SELECT pg_advisory_lock(78)" },
+	};
+	struct asked a = { .asks = { { .kind = ASK_CHAIN,
+				       .links = links,
+				       .link_count = 3,
+				       .deadline_ns = 200 * NS_PER_MS },
+				     { .kind = ASK_QUERY,
+				       .sql = "SELECT count(*) FROM pg_locks "
+					      "WHERE locktype = 'advisory'" } },
+			   .count = 2,
+			   .stops_at = -1 };
+	struct err err;
+
+	(void)state;
+	assert_int_equal(run(&a, &err), 0);
+	assert_false(a.answers[0].is_ok);
+	assert_true(a.answers[0].is_late);
+	assert_int_equal(a.answers[0].links_done, 1);
+	assert_string_equal(a.cells[1], "0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +457,10 @@ int main(void)
 		cmocka_unit_test_setup(who_cannot_be_let_in_says_why, before),
 		cmocka_unit_test_setup(no_room_on_the_server_is_said_by_its_sqlstate, before),
 		cmocka_unit_test_setup(a_script_that_fails_ends_with_its_own_code, before),
+		cmocka_unit_test_setup(a_chain_is_asked_at_once_and_ends_at_the_first_failure,
+				       before),
+		cmocka_unit_test_setup(a_late_chain_is_cancelled_and_what_is_behind_it_is_not_run,
+				       before),
 		cmocka_unit_test_setup(a_server_that_dies_in_an_answer_is_asked_no_further, before),
 	};
 

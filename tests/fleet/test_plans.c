@@ -282,10 +282,9 @@ static void a_lock_is_waited_for_a_tenth_of_a_second_at_most(void **state)
 
 static void see_lock_timeout(void *owner, const struct ask *ask)
 {
-	const char *found = ask->kind == ASK_SIMPLE ? strstr(ask->sql, "lock_timeout = ") : NULL;
-
-	if (found != NULL)
-		*(long *)owner = strtol(found + strlen("lock_timeout = "), NULL, 10);
+	for (uint32_t i = 0; i < ask->link_count; i++)
+		if (strstr(ask->links[i].sql, "set_config('lock_timeout', $2, true)") != NULL)
+			*(long *)owner = strtol(ask->links[i].params[1], NULL, 10);
 }
 
 static void timeouts_are_never_longer_than_the_roles_own(void **state)
@@ -485,7 +484,7 @@ static void a_connection_that_is_gone_ends_the_script(void **state)
 	struct desk d = desk_at(&stage);
 
 	(void)state;
-	for (int after = 0; after < 9; after++) {
+	for (int after = 0; after < 4; after++) {
 		struct cutter cutter = { after, 0 };
 
 		d.on_ask = cut_off;
@@ -532,8 +531,73 @@ static void each_statement_is_told_of_once_in_few_questions(void **state)
 		texts[i] = "select * from t where a = $1";
 	assert_int_equal(desk_plan(&d, texts, ARRAY_LEN(texts)), 0);
 	assert_int_equal(d.count, ARRAY_LEN(texts));
-	/* Two for all, five a statement, and one to leave. */
-	assert_int_equal(d.asked, 2 + 5 * ARRAY_LEN(texts) + 1);
+	/* Two for all, and one chain a statement. */
+	assert_int_equal(d.asked, 2 + ARRAY_LEN(texts));
+	desk_clear(&d);
+}
+
+/* standard_conforming_strings decides which $n are parameters: this server reads one where we read none, and the other way round. */
+static void parameters_are_counted_by_the_server_when_it_reads_the_text_in_another_way(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t questions;
+	} cases[] = {
+		{ "select 'a\\', ' , $1, 'x\\', '", 1 + 1 + 3 },
+		{ "select $1, 'a\\', $2, ' , 'x\\', '", 1 + 1 + 3 },
+		{ "select 'a\\', $1, ' , 'x\\', '", 1 + 1 + 1 }, /* none takes any number */
+		{ "select $1, $2 where from", 1 + 1 + 1 + 1 },	 /* and one to leave it */
+	};
+	struct desk d = desk_at(&stage);
+
+	(void)state;
+	stage_run(&stage, NULL,
+		  "create role other_ways superuser login;"
+		  "alter role other_ways set standard_conforming_strings = off;"
+		  "alter role other_ways set escape_string_warning = off");
+	d.user = "other_ways";
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct desk_found *found = desk_plan_one(&d, cases[i].text);
+
+		print_message("%s: %d %s, %d questions\n", cases[i].text, (int)found->reason,
+			      found->sqlstate, (int)d.asked);
+		assert_int_equal(found->reason, i < 3 ? PLAN_OK : PLAN_PARSE);
+		assert_int_equal(d.asked, cases[i].questions);
+	}
+	desk_clear(&d);
+}
+
+struct idle_watch {
+	PGconn *conn;
+	int64_t left;
+};
+
+/* Before each question: what of ours is in a transaction, or holds a lock on a table. */
+static void see_open_transactions(void *owner, const struct ask *ask)
+{
+	struct idle_watch *w = owner;
+	PGresult *result = PQexec(
+		w->conn, "select count(*) from pg_stat_activity where application_name = 'tare' "
+			 "and state like 'idle in transaction%'");
+
+	(void)ask;
+	w->left += strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+	PQclear(result);
+}
+
+static void between_two_plans_no_transaction_is_open(void **state)
+{
+	static const char *const texts[] = { "select * from t where a = $1", "select b from t",
+					     "select * from parted where k = $1", "select 1" };
+	struct desk d = desk_at(&stage);
+	struct idle_watch watch = { stage_connect(&stage, NULL, NULL), 0 };
+
+	(void)state;
+	d.on_ask = see_open_transactions;
+	d.owner = &watch;
+	assert_int_equal(desk_plan(&d, texts, ARRAY_LEN(texts)), 0);
+	assert_int_equal(watch.left, 0);
+	PQfinish(watch.conn);
 	desk_clear(&d);
 }
 
@@ -559,6 +623,9 @@ int main(void)
 		cmocka_unit_test(whatever_ends_the_script_nothing_stays),
 		cmocka_unit_test(a_leftover_of_an_earlier_visit_is_dropped),
 		cmocka_unit_test(each_statement_is_told_of_once_in_few_questions),
+		cmocka_unit_test(
+			parameters_are_counted_by_the_server_when_it_reads_the_text_in_another_way),
+		cmocka_unit_test(between_two_plans_no_transaction_is_open),
 	};
 
 	return cmocka_run_group_tests(tests, open_stage, close_stage);

@@ -133,6 +133,32 @@ static void effective_n_falls_at_once_and_rises_behind_ten_calm_slots(void **sta
 	assert_int_equal(slots, 9); /* the slot in which k fell was calm as well */
 }
 
+/* N of 4 in slots of one cycle is 4; in slots of two 4, of three 2. */
+static void a_restart_goes_on_at_the_pace_that_held(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t k, k_before, n, want_k, want_n;
+	} cases[] = {
+		{ "nothing is known: from the start", 0, 0, 0, 1, 4 },
+		{ "slots stay as long as they were", 3, 3, 2, 3, 2 },
+		{ "N that waits for its calm slots goes on waiting", 1, 3, 2, 1, 2 },
+		{ "N that a person has raised meanwhile rises at once", 1, 1, 2, 1, 4 },
+		{ "N that a person has lowered meanwhile is low", 1, 3, 9, 1, 4 },
+		{ "never longer than there is", 99, 99, 1, CADENCE_K_MOST, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct cadence_pace p = pace_of(4);
+
+		print_message("%s\n", cases[i].name);
+		cadence_pace_resume(&p, cases[i].k, cases[i].k_before, cases[i].n);
+		assert_int_equal(p.k, cases[i].want_k);
+		assert_int_equal(p.n, cases[i].want_n);
+	}
+}
+
 static void a_slot_is_a_time_and_not_a_count(void **state)
 {
 	struct cadence_pace p = pace_of(4);
@@ -305,6 +331,7 @@ int main(void)
 		cmocka_unit_test(a_turn_without_a_measurement_changes_nothing),
 		cmocka_unit_test(effective_n_leaves_one_retry_within_the_reach),
 		cmocka_unit_test(effective_n_falls_at_once_and_rises_behind_ten_calm_slots),
+		cmocka_unit_test(a_restart_goes_on_at_the_pace_that_held),
 		cmocka_unit_test(a_slot_is_a_time_and_not_a_count),
 		cmocka_unit_test(due_is_another_turn_and_scheduled_its_first_slot),
 		cmocka_unit_test(one_function_answers_for_switch_and_gate),

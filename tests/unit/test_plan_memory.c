@@ -24,7 +24,7 @@ static int answer_rows(struct script *s, const struct ask *ask)
 {
 	struct cell holder[3] = { { "t", 1 }, { "b", 1 }, { "t", 1 } };
 	struct cell timeouts[2] = { { "0", 1 }, { "50", 2 } };
-	struct cell params[2] = { { "2", 1 }, { "16400,16401", 11 } };
+	struct cell params[2] = { { "1", 1 }, { "16400,16401", 11 } };
 	struct cell plan = { PLAN, sizeof(PLAN) - 1 };
 
 	if (ask->kind == ASK_PREPARE)
@@ -34,7 +34,7 @@ static int answer_rows(struct script *s, const struct ask *ask)
 	if (strstr(ask->sql, "nspname") != NULL)
 		return s->row(s->self, holder, 3);
 	if (strstr(ask->sql, "array_length") != NULL)
-		return s->row(s->self, params, strstr(ask->sql, "pg_locks") != NULL ? 2 : 1);
+		return s->row(s->self, params, 2);
 	return strncmp(ask->sql, "EXPLAIN", 7) == 0 ? s->row(s->self, &plan, 1) : 0;
 }
 
@@ -47,7 +47,11 @@ static int drive(struct script *s, struct err *err)
 
 		if (code <= 0)
 			return code;
-		answer_rows(s, &ask);
+		if (ask.kind != ASK_CHAIN)
+			answer_rows(s, &ask);
+		for (uint32_t i = 0; i < ask.link_count; i++)
+			answer_rows(s, &ask.links[i]);
+		answer.links_done = ask.link_count;
 		code = s->ended(s->self, &answer, err);
 		if (code != 0)
 			return code;
