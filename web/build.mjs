@@ -5,6 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { pev2 } from './pev2.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -14,6 +15,12 @@ const scripts = {
 	watch: 'src/watch/watch.ts',
 	collect: 'src/collect/collect.ts',
 	plans: 'src/collect/plans.ts',
+};
+
+/** Vue without what is only for its developers. */
+const vue = {
+	'process.env.NODE_ENV': '"production"', __VUE_OPTIONS_API__: 'true', __VUE_PROD_DEVTOOLS__: 'false',
+	__VUE_PROD_HYDRATION_MISMATCH_DETAILS__: 'false',
 };
 
 const common = {
@@ -65,9 +72,9 @@ function row(name, text) {
 
 const [outC, outD] = process.argv.slice(2);
 const parts = new Map();
-const inputs = new Set(['build.mjs', 'package-lock.json']);
+const inputs = new Set(['build.mjs', 'pev2.mjs', 'package-lock.json']);
 function keep(result) {
-	Object.keys(result.metafile.inputs).forEach(name => inputs.add(name));
+	Object.keys(result.metafile.inputs).filter(name => !name.includes(':')).forEach(name => inputs.add(name));
 	return result.outputFiles[0].text.trimEnd();
 }
 
@@ -75,7 +82,8 @@ const style = await build({ ...common, entryPoints: ['style/page.css'] });
 parts.set('style', refuse('style', followSystem(keep(style))));
 for (const [name, entry] of Object.entries(scripts)) {
 	if (!existsSync(join(here, entry))) continue;
-	const result = await build({ ...common, entryPoints: [entry], format: 'iife', target: 'es2020' });
+	const result = await build({ ...common, entryPoints: [entry], format: 'iife', target: 'es2020', plugins: [pev2], define: vue,
+		legalComments: name === 'plans' ? 'eof' : 'none' });
 	parts.set(name, refuse(name, keep(result)));
 }
 

@@ -1,6 +1,7 @@
 /* make_fleet.c - fleet stores by hand, for tests of reports.
  * Usage: make_fleet KIND URL      KIND: shop (three servers, two hours, a plan that changes, a server that is never reached),
- * hostile (names that would take over a terminal), empty */
+ * holes (the same, but one server was started again, and the other was away for over an hour), hostile (names that would take over a
+ * terminal), empty */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +18,13 @@
 #define CHANGE_AT 81 /* the visit that sees the other plan */
 #define MS	  NS_PER_MS
 
+#define RESTART_AT 30
+#define AWAY_FROM  40
+#define AWAY_TO	   110
+
 static const struct fleet_store_ops *store;
 static void *db;
+static bool has_holes;
 
 __attribute__((noreturn)) static void die(const char *what, int rc, const struct err *err)
 {
@@ -153,6 +159,19 @@ static void add_run(struct fleet_batch *b, uint32_t reading, int64_t at_ns, uint
 	add(b, &table_run, &row);
 }
 
+/* Why a visit's differences are what they are. */
+static uint32_t life_of(uint32_t server, int visit)
+{
+	if (has_holes && server == 1 && visit == RESTART_AT)
+		return DELTA_RESTARTED;
+	return has_holes && server == 2 && visit == AWAY_TO ? DELTA_GAP : DELTA_SAME;
+}
+
+static bool is_away(uint32_t server, int visit)
+{
+	return has_holes && server == 2 && visit >= AWAY_FROM && visit < AWAY_TO;
+}
+
 static void add_statements(struct fleet_batch *b, int64_t at_ns, int visit)
 {
 	for (size_t i = 0; i < ARRAY_LEN(shop); i++) {
@@ -169,8 +188,26 @@ static void add_statements(struct fleet_batch *b, int64_t at_ns, int visit)
 		row.counters[STATEMENT_EXEC_NS] = COUNTER(
 			i == 0 && b->server == 1 && visit >= CHANGE_AT ? 40 * shop[i].exec_ns
 								       : shop[i].exec_ns);
+		row.life = life_of(b->server, visit);
+		if (row.life != DELTA_SAME) {
+			row.span_ns = 0;
+			for (int c = 0; c < STATEMENT_COUNTERS; c++)
+				row.counters[c] = NOT_MEASURED;
+		}
 		add(b, &table_statement, &row);
 	}
+}
+
+/* Server 2 was last captured before it went away. */
+static void add_capture(struct fleet_batch *b, int64_t at_ns)
+{
+	struct capture_row row = { .server = b->server,
+				   .reading = READING_STATEMENTS,
+				   .captured_wall_ns = at_ns,
+				   .tried_wall_ns = at_ns };
+
+	if (has_holes)
+		add(b, &table_capture, &row);
 }
 
 static void add_function(struct fleet_batch *b, int64_t at_ns)
@@ -229,6 +266,8 @@ static void add_visit(struct fleet_batch *b, int visit)
 	add_run(b, READING_VISIT, at_ns, captures ? CAPTURE_SCHEDULED : CAPTURE_GATED, 0);
 	if (captures)
 		add_run(b, READING_PLANS, at_ns, CAPTURE_SCHEDULED, 6 * MS);
+	if (captures && (b->server == 1 || visit < AWAY_FROM))
+		add_capture(b, at_ns);
 	add_statements(b, at_ns, visit);
 	add_function(b, at_ns);
 	add_waits(b, at_ns, visit);
@@ -329,6 +368,10 @@ static void make_shop(void)
 		for (uint32_t server = 1; server <= 2; server++) {
 			struct fleet_batch b = { .server = server, .cycle = (uint64_t)visit };
 
+			if (is_away(server, visit)) {
+				put_failure(server, visit);
+				continue;
+			}
 			add_visit(&b, visit);
 			put(&b);
 			fleet_batch_free(&b);
@@ -379,7 +422,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (argc != 3) {
-		fprintf(stderr, "usage: make_fleet shop|hostile|empty URL\n");
+		fprintf(stderr, "usage: make_fleet shop|holes|hostile|empty URL\n");
 		return 2;
 	}
 	rc = fleet_store_find(argv[2], &store, &err);
@@ -387,7 +430,8 @@ int main(int argc, char **argv)
 		rc = store->open(argv[2], FLEET_WRITE, &db, &err);
 	if (rc != 0)
 		die("cannot open", rc, &err);
-	if (strcmp(argv[1], "shop") == 0)
+	has_holes = strcmp(argv[1], "holes") == 0;
+	if (strcmp(argv[1], "shop") == 0 || has_holes)
 		make_shop();
 	else if (strcmp(argv[1], "hostile") == 0)
 		make_hostile();

@@ -5,7 +5,7 @@ import { exact, exactShare, fixed, NBSP, size } from '../common/numbers';
 import { section, sheet } from '../common/page';
 import { SortedTable } from '../common/table';
 import type { Line, Plan } from './model';
-import { difference, type PlanLine, type PlanNode, planTree, type PlanTree } from './plantree';
+import { difference, harmlessPlan, type PlanLine, type PlanNode, planTree, type PlanTree } from './plantree';
 import { sum, whole } from './shares';
 import { longest } from './statements';
 import { each, moment, timesWords, type View } from './view';
@@ -13,6 +13,7 @@ import { each, moment, timesWords, type View } from './view';
 /** Draws a whole plan another way, into `place`; answers with what ends it. */
 export type Viewer = (place: HTMLElement, plan: string, query: string) => () => void;
 
+const VIEWER_MOST = 500; // nodes
 const INDENT = 20;
 const LEAN_MOST = 24; // levels; deeper ones stand below one another
 
@@ -164,7 +165,9 @@ export class Plans {
 		const every = el('details', {}, el('summary', {}, 'Every node with every field'),
 			wholeTree(tree), tree.beside.length > 0 ? fieldList(tree.beside) : null);
 		fill(this.full, place, every);
-		if (this.viewer) this.end = this.viewer(place, p.content ?? '', line.name);
+		// pev2 calls itself for each level: what is very large is shown as the list below only.
+		const isLarge = tree.cut > 0 || tree.nodes.length > VIEWER_MOST;
+		if (this.viewer && !isLarge) this.end = this.viewer(place, harmlessPlan(p.content ?? ''), line.name);
 		else every.open = true;
 	}
 

@@ -33,6 +33,12 @@ function isObject(v: Json | undefined): v is { [key: string]: Json } {
 	return typeof v === 'object' && v !== null && !Array.isArray(v);
 }
 
+/** What is hidden in a text, or would turn it round, as the terminal shows it: "\\n", "\\u{202e}". */
+export function harmless(text: string): string {
+	return text.replace(/[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, c =>
+		c === '\n' ? '\\n' : c === '\t' ? '\\t' : `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
 function tooDeep(json: string): boolean {
 	let depth = 0, quoted = false;
 
@@ -53,15 +59,14 @@ function tooDeep(json: string): boolean {
 
 /** A value in words: lists by commas, objects as JSON. */
 function words(v: Json): string {
-	if (Array.isArray(v))
-		return v.map((x) => (typeof x === 'string' ? x : JSON.stringify(x))).join(', ');
-	return typeof v === 'string' ? v : JSON.stringify(v);
+	const word = (x: Json) => harmless(typeof x === 'string' ? x : JSON.stringify(x));
+	return Array.isArray(v) ? v.map(word).join(', ') : word(v);
 }
 
 function text(node: { [key: string]: Json }, key: string): string {
 	const v = node[key];
 
-	return typeof v === 'string' ? v : '';
+	return typeof v === 'string' ? harmless(v) : '';
 }
 
 function number(node: { [key: string]: Json }, key: string): number | null {
@@ -78,7 +83,7 @@ function nodeOf(node: { [key: string]: Json }, depth: number): PlanNode {
 		if (CONDITIONS.includes(key))
 			conditions.push([key, words(value)]);
 		else if (!SAID.has(key))
-			fields.push([key, words(value)]);
+			fields.push([harmless(key), words(value)]);
 	}
 	return {
 		depth,
@@ -113,7 +118,7 @@ export function planTree(content: string): PlanTree | null {
 
 	for (const [key, value] of Object.entries(root))
 		if (key !== 'Plan')
-			out.beside.push([key, words(value)]);
+			out.beside.push([harmless(key), words(value)]);
 	while (todo.length > 0) {
 		const [node, depth] = todo.pop()!;
 		const children = Array.isArray(node['Plans']) ? node['Plans'] : [];
@@ -196,4 +201,23 @@ export function difference(before: PlanTree, after: PlanTree): PlanDifference {
 		: to ? `${to} is new` : from ? `${from} is gone` : '';
 
 	return { before: a, after: b, compared, what };
+}
+
+/** The same plan with every string harmless, for who draws it himself. Iterative: a plan may be deep. */
+export function harmlessPlan(content: string): string {
+	const root: { all: Json } = { all: JSON.parse(content) as Json };
+	const todo: [{ [key: string]: Json } | Json[], string | number][] = [[root, 'all']];
+
+	while (todo.length > 0) {
+		const [within, key] = todo.pop()!;
+		const holder = within as { [key: string]: Json }, value = holder[key];
+
+		if (typeof value === 'string')
+			holder[key] = harmless(value);
+		else if (Array.isArray(value))
+			value.forEach((_, i) => todo.push([value, i]));
+		else if (isObject(value))
+			Object.keys(value).forEach(k => todo.push([value, k]));
+	}
+	return JSON.stringify(root.all);
 }

@@ -30,20 +30,33 @@ function drawBusy(c: Pen, us: number, most: number, box: Box): void {
 	c.globalAlpha = 1;
 }
 
+/** Slots in a row in which the server was not visited, as one hole each. */
+function unvisited(s: Series, cover: Float64Array): Range[] {
+	const out: Range[] = [];
+	for (let i = 0; i < cover.length; i++) {
+		if (cover[i] >= NO_VISIT || s.us[i] > 0 || s.unknown[i] > 0) continue;
+		const last = out[out.length - 1];
+		if (last && last[1] === i - 1) last[1] = i;
+		else out.push([i, i]);
+	}
+	return out;
+}
+
 function statementRow(v: View, i: number, most: number): HeatRow {
-	const line = v.fleet.lines[i], s = v.lines[i], cover = v.cover(line.server);
+	const line = v.fleet.lines[i], s = v.lines[i], cover = v.cover(line.server), holes = unvisited(s, cover);
 	return {
 		name: line.name,
 		draw(c, from, to, box) {
 			const at = sum(s, [from, to]);
-			let is = 0;
-			for (let k = from; k <= to; k++) is = Math.max(is, cover[k]);
 			if (at.us > 0) drawBusy(c, at.us / (to - from + 1), most, box);
-			else if (is < NO_VISIT) looks.lost(c, box);
 			else if (at.unknown > 0) looks.unmeasured(c, box);
 			else looks.zero(c, box);
 		},
 		over(c, box) {
+			for (const [from, to] of holes) {
+				const x = Math.round(box.x + from / cover.length * box.w);
+				looks.lost(c, { ...box, x, w: Math.max(3, Math.round(box.x + (to + 1) / cover.length * box.w) - x) });
+			}
 			if (line.kind === 'hidden') looks.denied(c, box);
 		},
 	};
