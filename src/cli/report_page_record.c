@@ -62,33 +62,46 @@ static void put_scale(struct text *t, const struct page *p)
 
 /* ---- leads ---- */
 
-/* The function with most time beneath it that is not the place itself and not where everything runs. */
-static const struct function *largest_caller(const struct analysis *a)
+/* A place with its share, "X, 9.2 % ± 0.7". */
+static void put_place_share(struct text *t, const struct analysis *a, const struct function *f)
 {
-	const struct function *place = verdict_place(a), *best = NULL;
-
-	for (uint32_t i = 0; i < a->function_count; i++) {
-		const struct function *f = &a->functions[i];
-
-		if (f == place || f->kind == FRAME_MARKER || f->with_callees.share.value > 0.98 ||
-		    f->with_callees.ns < 2 * f->own.ns)
-			continue;
-		if (best == NULL || f->with_callees.ns > best->with_callees.ns)
-			best = f;
-	}
-	return best;
+	page_put_function(t, text_without_arguments(f->name), PAGE_LEAD_NAME);
+	text_put(t, ", ");
+	page_put_share(t, f->own.share, a->kept);
 }
 
-static void lead_caller(struct text *t, const struct analysis *a)
+static bool is_sure(const struct share *share)
 {
-	const struct function *f = largest_caller(a);
+	return share->value > 0 && share->error < share->value;
+}
 
-	if (f == NULL || f->with_callees.share.error >= f->with_callees.share.value)
+/* The places behind the first. */
+static void lead_next(struct text *t, const struct analysis *a)
+{
+	const struct function *f = a->functions;
+
+	if (a->function_count < 2 || !is_sure(&f[1].own.share))
 		return;
-	text_put(t, "<li>With its callees, ");
-	page_put_function(t, text_without_arguments(f->name), PAGE_LEAD_NAME);
-	text_put(t, " takes ");
-	page_put_share(t, f->with_callees.share, a->kept);
+	text_put(t, "<li>Next ");
+	text_put(t, a->function_count > 2 && is_sure(&f[2].own.share) ? "are " : "is ");
+	put_place_share(t, a, &f[1]);
+	if (a->function_count > 2 && is_sure(&f[2].own.share)) {
+		text_put(t, ", and ");
+		put_place_share(t, a, &f[2]);
+	}
+	text_put(t, ".</li>\n");
+}
+
+static void lead_thread(struct text *t, const struct analysis *a)
+{
+	const struct thread *busiest = a->threads;
+
+	if (a->thread_count < 2 || !is_sure(&busiest->all.share))
+		return;
+	text_printf(t, "<li>The busiest of %u threads is ", a->thread_count);
+	page_put_name(t, busiest->name, PAGE_LEAD_NAME);
+	text_printf(t, " %u, ", busiest->tid);
+	page_put_share(t, busiest->all.share, a->kept);
 	text_put(t, ".</li>\n");
 }
 
@@ -117,7 +130,8 @@ static void lead_missing(struct text *t, const struct label *label)
 
 static void put_leads(struct text *t, const struct page *p)
 {
-	lead_caller(t, report_of(p)->analysis);
+	lead_next(t, report_of(p)->analysis);
+	lead_thread(t, report_of(p)->analysis);
 	page_put_lead_finding(t, p->findings);
 	lead_missing(t, &report_of(p)->recording->label);
 }

@@ -9,7 +9,7 @@
 
 struct build {
 	struct recording r;
-	char *names[256]; /* owned */
+	char *names[1024]; /* owned */
 	size_t name_count;
 };
 

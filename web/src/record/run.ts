@@ -78,14 +78,20 @@ export class Run {
 	readonly count: number;
 	readonly functions: Fn[];
 	private readonly paths = new Map<number, { thread: number; path: Int32Array }>();
+	/** Of a node's contexts: weight by state, and samples. */
 	private readonly mix = new Map<number, States>();
+	private readonly keptOf = new Map<number, number>();
 
 	constructor(data: RecordData) {
 		this.data = data;
 		this.count = Math.max(1, data.slots.running.length);
 		this.functions = data.functions.map(([name, module, file, line, kind], id) =>
 			({ id, name, module, file, line, isMarker: kind === MARKER }));
-		for (const c of data.contexts) this.mix.set(c[0], [c[3], c[4], c[5]]);
+		for (const c of data.contexts) {
+			const mix = this.mix.get(c[0]) ?? [0, 0, 0];
+			this.mix.set(c[0], [mix[0] + c[3], mix[1] + c[4], mix[2] + c[5]]);
+			this.keptOf.set(c[0], (this.keptOf.get(c[0]) ?? 0) + c[1]);
+		}
 	}
 
 	slotWeight(i: number): number {
@@ -132,6 +138,9 @@ export class Run {
 			out.push({ batch, from, to, isWhole: isBegun && isEnded });
 			from = to + 1;
 		}
+		/* What a recorder kept behind the last slot that it saved belongs to the end. */
+		for (let batch = out[out.length - 1].batch + 1; range[1] === this.count - 1 && batch < this.data.batches; batch++)
+			out.push({ batch, from: this.count, to: this.count - 1, isWhole: true });
 		return out;
 	}
 
@@ -145,7 +154,8 @@ export class Run {
 	/** Whole batches have every path's own sum. What is left of a batch at an end of the range is known by its slots: each shows one
 	 * path, drawn in proportion, for its whole weight. So it has as many samples as that many unequal weights are worth. */
 	weigh(range: Range | null): Weights {
-		const strata = this.strata(range ?? [0, this.count - 1]);
+		const [from, to] = range ?? [0, this.count - 1];
+		const strata = this.strata([from, to]);
 		const byLeaf = new Map<number, Leaf>();
 		const leaf = (node: number): Leaf => {
 			let l = byLeaf.get(node);
@@ -155,7 +165,7 @@ export class Run {
 			}
 			return l;
 		};
-		const isRun = strata.every(s => s.isWhole);
+		const isRun = from === 0 && to === this.count - 1;
 		this.weighBatches(strata, leaf);
 		this.weighSlots(strata, leaf);
 		return this.finish([...byLeaf.entries()], strata, isRun);
@@ -182,12 +192,11 @@ export class Run {
 
 	private finish(entries: [number, Leaf][], strata: Stratum[], isRun: boolean): Weights {
 		const whole = new Float64Array(strata.length);
-		const keptOf = new Map(this.data.contexts.map(c => [c[0], c[1]]));
 		for (const [node, l] of entries) {
 			const total = sum(l.parts);
 			l.parts.forEach((part, i) => { whole[i] += part; });
 			l.states = share(this.mix.get(node) ?? [1, 0, 0], total);
-			l.kept = isRun ? keptOf.get(node) ?? 0 : NaN;
+			l.kept = isRun ? this.keptOf.get(node) ?? 0 : NaN;
 		}
 		const leaves = entries.map(([, l]) => l).filter(l => sum(l.parts) > 0);
 		const kept = Float64Array.from(strata, s => this.samplesOf(s));

@@ -137,7 +137,7 @@ export class Places {
 		const f = this.run.functions[id];
 		if (group === 'function' || group === 'thread' || f.isMarker) return this.function(id);
 		const name = group === 'module' ? f.module || NO_MODULE : f.file || NO_FILE;
-		return this.once(`${group[0]}${this.number(group, name)}`, () => ({ name, module: f.module, source: '', isMarker: false }));
+		return this.once(`${group === 'module' ? 'm' : 's'}${this.number(group, name)}`, () => ({ name, module: f.module, source: '', isMarker: false }));
 	}
 
 	private readonly numbers = new Map<string, number>();
