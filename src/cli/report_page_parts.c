@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/report_page.h"
+#include "core/measured.h"
 #include "core/scoped.h"
 #include "core/units.h"
 
@@ -148,7 +149,11 @@ void page_put_facts(struct text *t, const struct report *r, const struct fact *f
 
 static void put_each(struct text *t, const struct page_part *part)
 {
-	if (part->is_measured && part->times > 0 && part->ns > 0)
+	if (!part->is_measured || part->times == 0 || part->ns == 0)
+		return;
+	if (part->ns / part->times < NS_PER_US)
+		measured_put_cost(t, (uint64_t)((double)part->ns * 1e3 / (double)part->times), 0);
+	else
 		text_put_duration(t, part->ns / part->times);
 }
 

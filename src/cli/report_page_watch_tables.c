@@ -277,7 +277,8 @@ static void put_mode(struct text *t, const struct report *r, const struct watche
 		measured_put_share(t, answer->covered, 0, true);
 		text_put(t, " covered");
 	}
-	text_put(t, watch_cost(row).timed_ps > 0 ? ", measured here" : ", partly assumed");
+	if (watch_cost(row).timed_ps == 0)
+		text_put(t, ", partly assumed");
 }
 
 static void put_costs(struct text *t, const struct report *r)

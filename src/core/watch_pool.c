@@ -88,6 +88,8 @@ int watch_pool(const struct window_row *windows, uint32_t count, struct watch_sc
 	for (uint32_t i = 0; i < count; i++) {
 		struct calls_row row = watchlist_calls_row(&windows[i]);
 
+		if (windows[i].histogram.coarse > out->histogram.coarse)
+			out->histogram.coarse = windows[i].histogram.coarse; /* it is empty yet */
 		row.histogram = HISTOGRAM_EMPTY; /* borrowed; so calls_pool() cannot fail */
 		(void)calls_pool(out, &row);
 		dense_add(&scratch->dense, &windows[i].histogram);

@@ -374,7 +374,7 @@ static void a_rate_is_corrected_by_what_was_charged(void **state)
 	build_same(&b, 0, 0, 360, &did);
 	row->charged_ps += row->charged_ps / 2; /* 6 us a call, and 4 by its costs */
 	open_all(&b, &a);
-assert_true(is_near(a.rows[0].slowed, 0.15, 0.01));
+	assert_true(is_near(a.rows[0].slowed, 0.15, 0.01));
 	assert_true(is_near(a.rows[0].a_second, 29412, 0.01));
 	row->charged_ps /= 3; /* not less than by the lowest */
 	watch_analysis_free(&a);
@@ -602,6 +602,30 @@ static void an_empty_recording_is_read(void **state)
 	watch_analysis_free(&a);
 }
 
+/* Where bytes ran short: a percentile reaches to the edges of the steps that there are, not of those that there were. */
+static void coarse_steps_stay_coarse_when_windows_are_added_up(void **state)
+{
+	SCOPED(watch_analysis_free) struct watch_analysis a = WATCH_ANALYSIS_EMPTY;
+	SCOPED(build_watch_free) struct build_watch b;
+	const struct watched_answer *f;
+	const struct histogram *h;
+
+	(void)state;
+	build_watch_begin(&b);
+	add(&b, "f",
+	    &(struct build_calls){ .calls = 900, .ns = 40000, .spread_ns = 9, .interval = 1 });
+	for (uint32_t i = 0; i < b.r.window_count; i += 2)
+		histogram_coarsen(&b.r.windows[i].histogram, 5);
+	open_all(&b, &a);
+	f = answer_of(&a, "f");
+	h = &f->pooled.histogram;
+	assert_int_equal(h->coarse, 5);
+	assert_int_equal(h->count, 1);
+	assert_int_equal(f->p50.low_ns, bucket_low_ns(h->steps[0].at) - 100);
+	assert_true(f->p50.low_ns < 33000 &&
+		    f->p50.ns > 33000); /* steps of 32: 32,768 to 54,442 ns */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -627,6 +651,7 @@ int main(void)
 		cmocka_unit_test(first_calls_have_a_mean_of_their_own),
 		cmocka_unit_test(the_price_is_own_time_and_what_was_charged),
 		cmocka_unit_test(an_empty_recording_is_read),
+		cmocka_unit_test(coarse_steps_stay_coarse_when_windows_are_added_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,17 @@ function tableScale(m: Model): Scale {
 	return low < Infinity ? makeScale(10 ** Math.floor(Math.log10(low)), high) : makeScale(100, 1e8);
 }
 
+/** What must be known beside a row's numbers, in a word; the section of the function says more. */
+function tagsOf(f: Watched): string[] {
+	const d = f.data;
+	return [
+		d.kind === 'task' ? 'task' : '',
+		f.rows.some(row => row.coveredNs < row.spanNs) ? 'in slices' : '',
+		d.isWatched && d.why ? (d.isDenied === undefined ? 'counted only' : 'watched no more') : '',
+		d.cannotRank ? 'cannot rank' : '',
+	].filter(words => words !== '');
+}
+
 export class FunctionsView {
 	readonly table = new SortedTable({
 		caption: 'Watched functions', hidden: true, by: SHARE, most: MOST_ROWS,
@@ -134,7 +145,7 @@ export class FunctionsView {
 
 	private name(f: Watched): { v: string; n: (Node | string)[] } {
 		const button = el('button', { type: 'button', class: 'm', title: f.data.name, 'data-place': this.m.functions.indexOf(f) }, f.data.name);
-		return { v: f.data.name, n: f.data.kind === 'task' ? [button, el('span', { class: 's' }, ' (task)')] : [button] };
+		return { v: f.data.name, n: [button, ...tagsOf(f).flatMap(words => [' ', el('span', { class: 'tag', title: f.data.notes ?? null }, words)])] };
 	}
 
 	private row(f: Watched, looked: Looked, before: Looked | null, isChosen: boolean): Row {
@@ -148,8 +159,8 @@ export class FunctionsView {
 		if (f.data.isPooled && (looked.range || before))
 			return { ...base, cells: [this.name(f), { v: -2, n: none('not in this page', 'Only its whole run is: the page would be too large.') },
 				nothing, '', nothing, nothing, nothing, nothing, nothing, nothing] };
-		const last = before ? changed(this.m, f, before.answers[place], a)
-			: f.isFunction || !this.m.frame ? share(f, a, shareOf(this.m, a), atMost(this.m, looked, a)) : nothing;
+		const last = !f.isFunction && this.m.frame ? nothing // tasks and frames have nothing to do with each other
+			: before ? changed(this.m, f, before.answers[place], a) : share(f, a, shareOf(this.m, a), atMost(this.m, looked, a));
 		const cost = { v: a.chargedNs, n: price(looked.rangeNs > 0 ? a.chargedNs / looked.rangeNs : 0) };
 		return { ...base, cells: [this.name(f), calls(a), interval(a), this.drawn(f, a), ...this.percentiles(f, a), total(f, a), last, cost] };
 	}

@@ -55,7 +55,7 @@ function histogramRow(m: Model, f: Watched): HeatRow {
 	});
 
 	return {
-		name: 'time of a call, log scale', height: STEPS * STEP_PX + 2,
+		name: 'call time, log', height: STEPS * STEP_PX + 2,
 		draw(c, from, to, box) {
 			const at = column(from, to);
 			if (drawAbsent(c, at.rows, box)) return;
@@ -152,8 +152,8 @@ function rowsOf(m: Model, f: Watched): HeatRow[] {
 	return [
 		histogramRow(m, f),
 		numberRow(m, f, 'calls a window', of(at => row(at).calls + row(at).neverTimed)),
-		numberRow(m, f, 'one in N, log scale', at => row(at)?.interval > 0 ? Math.log2(row(at).interval + 1) : null),
-		numberRow(m, f, 'part of the price', of(at => chargePs(f.data, [row(at)]))),
+		numberRow(m, f, 'one in N, log', at => row(at)?.interval > 0 ? Math.log2(row(at).interval + 1) : null),
+		numberRow(m, f, 'price', of(at => chargePs(f.data, [row(at)]))),
 		...(isSliced ? [coveredRow(m, f)] : []),
 	];
 }

@@ -23,11 +23,16 @@ export function decadeWords(ns: number): string {
 	return `${Math.round(ns / of)}\u00a0${unit}`;
 }
 
-/** Powers of ten inside the scale. */
+/** Powers of ten inside the scale; where that is under two of them, twice and five times those too. */
 export function decades(scale: Scale): number[] {
-	const out: number[] = [];
-	for (let ns = 10 ** Math.ceil(Math.log10(scale.lowNs) - 1e-9); ns <= scale.highNs; ns *= 10) out.push(ns);
-	return out;
+	const of = (factors: number[]): number[] => {
+		const out: number[] = [];
+		for (let ns = 10 ** Math.floor(Math.log10(scale.lowNs)); ns <= scale.highNs; ns *= 10)
+			out.push(...factors.map(f => f * ns).filter(at => at >= scale.lowNs && at <= scale.highNs));
+		return out;
+	};
+	const powers = of([1]);
+	return powers.length >= 2 ? powers : of([1, 2, 5]);
 }
 
 /** A histogram, its floor taken off, as weights over `count` equal steps of the scale; a bucket that spans several is parted. */

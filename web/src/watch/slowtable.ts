@@ -1,7 +1,7 @@
 // slowtable.ts - slow frames of a range, each with what it was made of. Parts are exclusive and add up to the frame.
 import { el, fill } from '../common/dom';
 import { measuredDuration, measuredShare, NO_ERROR, wordNodes } from '../common/measured';
-import { exact, NBSP } from '../common/numbers';
+import { duration, exact, NBSP } from '../common/numbers';
 import { type Row, SortedTable } from '../common/table';
 import type { SlowFrame } from './decode';
 import type { Estimate } from './estimate';
@@ -32,7 +32,7 @@ export class SlowView {
 	constructor(private m: Model, private choose: (f: Watched) => void) {
 		this.table = new SortedTable({
 			caption: 'Slow frames', hidden: true, by: 1, most: MOST_ROWS,
-			empty: `No frame over ${measuredDuration(m.data.slowNs).number} in this range. That is a measured 0.`,
+			empty: `No frame over ${duration(m.data.slowNs)} in this range. That is a measured 0.`,
 		});
 		this.table.element.id = 'sl';
 		const shares = m.look(null).slow.shares;
@@ -87,7 +87,7 @@ export class SlowView {
 	private row(frame: SlowFrame, isHit: (place: number) => boolean): Row {
 		const largest = frame.parts[0], f = largest ? this.m.functions[largest.place] : undefined;
 		const part = largest ? largest.ownNs / frame.durationNs : 0;
-		const name = f ? el('button', { type: 'button', class: 'm' }, f.data.name) : this.nameOf(largest ? FURTHER : OTHER);
+		const name = f ? el('button', { type: 'button', class: 'm link' }, f.data.name) : this.nameOf(largest ? FURTHER : OTHER);
 		const row: Row = {
 			cells: [
 				{ v: frame.startNs, n: second(this.m, frame.startNs) },
@@ -111,14 +111,13 @@ export class SlowView {
 	private say(looked: Looked): (Node | string)[] {
 		const { slow } = looked;
 		if (slow.kept.length === 0) return [el('span', {}, this.count(slow.count))];
-		const parts: [string, Estimate][] = slow.shares.map((e, i) => [this.nameOf(i), e] as [string, Estimate]);
-		parts.push([this.nameOf(OTHER), slow.unnamed]);
+		const parts: [number, Estimate][] = [...slow.shares.map((e, i): [number, Estimate] => [i, e]), [OTHER, slow.unnamed]];
 		const leaders = parts.filter(([, e]) => e.isKnown && e.value > 0).sort((a, b) => b[1].value - a[1].value).slice(0, LEADERS);
 		const isPart = slow.kept.length < slow.count.value;
 		return [
 			el('b', {}, this.count(slow.count)), isPart ? el('span', {}, `${exact(slow.kept.length)} of them kept`) : '',
 			el('span', {}, slow.isAtLeast ? 'of a slow frame, at least:' : 'of a slow frame:'),
-			...leaders.map(([name, e]) => el('span', {}, el('span', { class: 'm' }, name), ' ',
+			...leaders.map(([place, e]) => el('span', {}, el('span', { class: place === OTHER ? null : 'm' }, this.nameOf(place)), ' ',
 				...wordNodes(measuredShare(e.value, e.error, e.hasError || slow.kept.length === 1)))),
 		].filter(child => child !== '');
 	}

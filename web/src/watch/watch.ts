@@ -5,7 +5,7 @@ import { get, keep, onChange } from '../common/fragment';
 import { begin, isBusy, type KeyRow } from '../common/keys';
 import { keySample } from '../common/looks';
 import { measuredDuration, measuredShare, NO_ERROR, wordNodes } from '../common/measured';
-import { exact } from '../common/numbers';
+import { duration, exact } from '../common/numbers';
 import { flip, readData, section, sheet, start, twin } from '../common/page';
 import { makeSearch } from '../common/search';
 import { SortedTable } from '../common/table';
@@ -31,7 +31,7 @@ function whenKey(m: Model): Node[] {
 	const absent = [keySample('unmeasured', 'not measured'), keySample('idle', 'did not run')];
 	if (!m.frame) return [el('span', {}, 'stronger: more of the window'), ...absent];
 	return [
-		...(m.data.slowNs > 0 ? [el('span', {}, el('span', { class: 'more' }, '◆'), ` frame of ${measuredDuration(m.data.slowNs).number} or longer`)] : []),
+		...(m.data.slowNs > 0 ? [el('span', {}, el('span', { class: 'more' }, '◆'), ` frame of ${duration(m.data.slowNs)} or longer`)] : []),
 		el('span', {}, '· longest frame of a window'), el('span', {}, '── p99'), el('span', {}, '━━ p50'), ...absent,
 	];
 }
@@ -43,6 +43,7 @@ class WatchPage {
 	private chosen: Watched | null = null;
 	private line = el('div', { class: 'read', id: 'hr', 'aria-live': 'polite' });
 	private functions: FunctionsView;
+	private which = el('b', { id: 'ft' });
 	private slow: SlowView | null = null;
 	private one: OneView | null = null;
 	private search = makeSearch('Search names of functions', () => this.draw(), () => this.heat.element.querySelector('canvas')?.focus());
@@ -141,7 +142,7 @@ class WatchPage {
 	private makeFunctions(): void {
 		const cuts = cutWords(this.m);
 		section('functions', 'Functions', 'Calls are exact. Times come from timed calls and carry their 95 % interval. Choose one to see it over time.',
-			sheet('', el('div', { class: 'tools' }, this.search.input, this.search.line, el('span', { class: 'grow' }),
+			sheet('', el('div', { class: 'tools' }, this.which, this.search.input, this.search.line, el('span', { class: 'grow' }),
 				cuts ? el('span', { class: 's', id: 'cuts' }, cuts) : null), el('div', { class: 'wide' }, this.functions.table.element)));
 	}
 
@@ -206,6 +207,7 @@ class WatchPage {
 		const expression = this.search.expression();
 		const matches = (f: Watched): boolean => !expression || expression.test(f.data.name);
 		fill(this.line, ...(before ? [...this.say('A', before), ...this.say('B', looked)] : this.say(this.a ? 'A' : '', looked)));
+		fill(this.which, before ? 'B against A' : this.a ? 'A' : 'Whole run');
 		this.slow?.show(looked, matches, expression !== null);
 		this.functions.show(looked, before, this.chosen, matches, expression !== null);
 		if (expression) this.search.say(...matchedWords(this.m, looked, matches));

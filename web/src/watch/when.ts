@@ -7,7 +7,7 @@ import { memo } from './memo';
 import { makeScale, decades, decadeWords, type Scale } from './scale';
 import type { Row } from './decode';
 import type { Model, Watched } from './model';
-import { measuredDuration } from '../common/measured';
+import { duration } from '../common/numbers';
 
 const STRIP = 132;
 const ROWS_BY_NAME = 8;
@@ -69,14 +69,14 @@ function strip(m: Model, f: Watched): HeatRow {
 	}
 
 	function over(c: Pen, box: Box): void {
-		drawDecades(c, scale, box);
-		if (m.data.slowNs > 0) drawLimit(c, box, y(box, m.data.slowNs), `slow: ${measuredDuration(m.data.slowNs).number}`);
 		const run = m.data.rows * m.data.rowNs;
 		c.fillStyle = tok('more');
 		for (const slow of m.slow) drawDiamond(c, box.x + (slow.startNs / run) * box.w, y(box, slow.durationNs));
+		drawDecades(c, scale, box);
+		if (m.data.slowNs > 0) drawLimit(c, box, y(box, m.data.slowNs), `slow: ${duration(m.data.slowNs)}`);
 	}
 
-	return { name: 'frame time, log scale', height: STRIP, draw, over };
+	return { name: 'frame time, log', height: STRIP, draw, over };
 }
 
 function drawDiamond(c: Pen, x: number, y: number): void {
@@ -149,7 +149,7 @@ function slowRow(m: Model): HeatRow {
 	const most = Math.max(1, ...counts);
 	const isEstimate = m.data.slow > m.slow.length;
 	return {
-		name: isEstimate ? 'slow frames, by those kept' : 'slow frames a window', height: 28, gap: 6,
+		name: isEstimate ? 'slow, estimate' : 'slow frames', height: 28, gap: 6,
 		draw(c, from, to, box) {
 			let sum = 0;
 			for (let at = from; at <= to; at++) sum += counts[at];
