@@ -25,20 +25,22 @@ static void put_server_name(struct json *j, const struct collect_page *p, uint32
 	text_free(&name);
 }
 
-/* Slots that are not wholly covered: pairs of slot and thousandths that are. */
+/* Slots that are not wholly covered: pairs of slot and thousandths that are; -1: the server was not there to be visited. */
 static void put_holes(struct json *j, const struct collect_page *p, size_t i, size_t *room)
 {
 	const struct fleet_cover *line = p->time.covers + i * p->time.slots.count;
 
 	json_key(j, "holes");
 	json_open_array(j);
-	for (uint32_t s = 0; s<p->time.slots.count && * room> 0; s++) {
+	for (uint32_t s = 0; *room > 0 && s < p->time.slots.count; s++) {
 		if (line[s].covered_ns + line[s].present_ns / 1000 >= line[s].present_ns &&
 		    line[s].present_ns > 0)
 			continue;
 		json_u64(j, s);
-		json_u64(j, line[s].present_ns > 0 ? line[s].covered_ns * 1000 / line[s].present_ns
-						   : 0);
+		if (line[s].present_ns > 0)
+			json_u64(j, line[s].covered_ns * 1000 / line[s].present_ns);
+		else
+			json_i64(j, -1);
 		(*room)--;
 	}
 	json_close(j);

@@ -85,13 +85,16 @@ static void put_cells(struct json *j, const struct collect_page *p, const struct
 		last = i;
 	}
 	json_close(j);
-	json_key(j, "unknown"); /* pairs: slot, rows without a difference */
+	json_key(
+		j,
+		"unknown"); /* threes: slot, rows without a difference, of these in time that is covered */
 	json_open_array(j);
 	for (uint32_t i = 0; i < p->time.slots.count; i++) {
 		if (line[i].unknown == 0)
 			continue;
 		json_u64(j, i);
 		json_u64(j, line[i].unknown);
+		json_u64(j, line[i].hidden);
 	}
 	json_close(j);
 }

@@ -167,6 +167,7 @@ void fleet_time_free(struct fleet_time *t)
 		fleet_moments_free(&t->index->visits);
 		fleet_moments_free(&t->index->breaks);
 		fleet_moments_free(&t->index->spans);
+		fleet_moments_free(&t->index->hidden);
 		free(t->index);
 	}
 	free(t->statements);
@@ -189,6 +190,22 @@ static uint32_t server_at(const struct fleet_time *t, uint32_t server)
 				 t->a->servers, &server);
 }
 
+/* A row without a difference. `line` NULL: its statement has none. */
+static int take_unknown(struct fleet_time *t, const struct statement_row *row,
+			struct fleet_cell *line, struct fleet_moment *moment)
+{
+	struct fleet_cell *cell = line != NULL ? line + slot_at(&t->slots, row->at_wall_ns) : NULL;
+
+	if (cell != NULL)
+		cell->unknown++;
+	if (is_break(row->life))
+		return fleet_moments_join(&t->index->breaks, moment);
+	if (cell == NULL)
+		return 0;
+	moment->span_ns = (uint64_t)(cell - t->statements);
+	return fleet_moments_add(&t->index->hidden, moment);
+}
+
 static int take_statement(struct fleet_time *t, const struct statement_row *row)
 {
 	uint32_t i = fleet_places_find(&t->index->statements,
@@ -202,11 +219,8 @@ static int take_statement(struct fleet_time *t, const struct statement_row *row)
 
 	if (i == FLEET_NOWHERE || server == FLEET_NOWHERE)
 		return 0;
-	if (row->span_ns == 0) {
-		if (line != NULL)
-			line[slot_at(&t->slots, row->at_wall_ns)].unknown++;
-		return is_break(row->life) ? fleet_moments_add(&t->index->breaks, &moment) : 0;
-	}
+	if (row->span_ns == 0)
+		return take_unknown(t, row, line, &moment);
 	if (IS_MEASURED(row->counters[STATEMENT_CALLS]))
 		what.calls = row->counters[STATEMENT_CALLS].value;
 	if (IS_MEASURED(row->counters[STATEMENT_EXEC_NS]))
@@ -214,7 +228,7 @@ static int take_statement(struct fleet_time *t, const struct statement_row *row)
 	spread(&t->slots, t->all, row->at_wall_ns, row->span_ns, &what);
 	if (line != NULL)
 		spread(&t->slots, line, row->at_wall_ns, row->span_ns, &what);
-	return fleet_moments_add(&t->index->spans, &moment);
+	return fleet_moments_join(&t->index->spans, &moment);
 }
 
 static void take_function(struct fleet_time *t, const struct function_row *row)
@@ -244,7 +258,7 @@ static int take_run(struct fleet_time *t, const struct run_row *row)
 	if (row->reading != READING_STATEMENTS || row->outcome != RUN_SUCCESS ||
 	    moment.server == FLEET_NOWHERE)
 		return 0;
-	return fleet_moments_add(&t->index->visits, &moment);
+	return fleet_moments_join(&t->index->visits, &moment);
 }
 
 int fleet_time_take(struct fleet_time *t, const struct table *table, const void *row)

@@ -24,6 +24,7 @@ struct fleet_slots {
 struct fleet_cell {
 	uint64_t calls, exec_ns;
 	uint32_t unknown; /* rows whose difference could not be taken */
+	uint32_t hidden;  /* of these, in time that is covered otherwise */
 };
 
 /* A server's time in a slot: what there was of it, and what of that is covered. */

@@ -6,16 +6,21 @@
 #include "core/delta.h"
 #include "core/fleet_time_parts.h"
 
-int fleet_moments_add(struct fleet_moments *m, const struct fleet_moment *moment)
+int fleet_moments_join(struct fleet_moments *m, const struct fleet_moment *moment)
 {
 	struct fleet_moment *last = m->count > 0 ? &m->rows[m->count - 1] : NULL;
+
+	if (last == NULL || last->server != moment->server ||
+	    last->at_wall_ns != moment->at_wall_ns)
+		return fleet_moments_add(m, moment);
+	last->span_ns = moment->span_ns > last->span_ns ? moment->span_ns : last->span_ns;
+	return 0;
+}
+
+int fleet_moments_add(struct fleet_moments *m, const struct fleet_moment *moment)
+{
 	struct fleet_moment *more;
 
-	if (last != NULL && last->server == moment->server &&
-	    last->at_wall_ns == moment->at_wall_ns) {
-		last->span_ns = moment->span_ns > last->span_ns ? moment->span_ns : last->span_ns;
-		return 0;
-	}
 	if (m->count == m->room) {
 		more = reallocarray(m->rows, m->room > 0 ? m->room * 2 : 64, sizeof(*more));
 		if (more == NULL)
@@ -107,6 +112,23 @@ static void settle_window(const struct fleet_time *t, size_t server, int64_t fir
 	add_time(t, server, from_ns, to_ns, false);
 }
 
+/* What is lost of one statement alone: not in a visit that knows nothing of its server's time, nor in the first one, in front of which
+ * there is no time that could be covered. */
+static void settle_hidden(const struct fleet_time *t)
+{
+	const struct fleet_moments *hidden = &t->index->hidden, *visits = &t->index->visits;
+
+	for (size_t i = 0; i < hidden->count; i++) {
+		const struct fleet_moment *row = &hidden->rows[i];
+		const struct fleet_moment *visit = moment_at(visits, row->server, row->at_wall_ns);
+
+		if (visit == NULL || visit == visits->rows || visit[-1].server != row->server ||
+		    moment_at(&t->index->breaks, row->server, row->at_wall_ns) != NULL)
+			continue;
+		t->statements[row->span_ns].hidden++;
+	}
+}
+
 static void settle_server(const struct fleet_time *t, const struct fleet_moment *visits,
 			  size_t count)
 {
@@ -132,6 +154,7 @@ void fleet_time_close_input(struct fleet_time *t)
 	sort(&t->index->visits);
 	sort(&t->index->breaks);
 	sort(&t->index->spans);
+	settle_hidden(t);
 	for (size_t i = 0; i < visits->count; i = end) {
 		for (end = i;
 		     end < visits->count && visits->rows[end].server == visits->rows[i].server;)
@@ -156,6 +179,7 @@ struct fleet_cell fleet_time_sum(const struct fleet_time *t, const struct fleet_
 		sum.calls += line[i].calls;
 		sum.exec_ns += line[i].exec_ns;
 		sum.unknown += line[i].unknown;
+		sum.hidden += line[i].hidden;
 	}
 	return sum;
 }
@@ -212,7 +236,7 @@ struct share fleet_time_share(const struct fleet_time *t, size_t i)
 			covered = own;
 	}
 	whole_ns = (double)t->slots.slot_ns * t->slots.count;
-	hidden = whole_ns > 0 ? (double)sum.unknown * (double)t->slots.visit_ns / whole_ns : 1;
+	hidden = whole_ns > 0 ? (double)sum.hidden * (double)t->slots.visit_ns / whole_ns : 1;
 	out.value = all.exec_ns > 0 ? (double)sum.exec_ns / (double)all.exec_ns : 0;
 	out.error = covered <= 0 || hidden >= 1 ? 1 : out.value * (1 - covered * (1 - hidden));
 	return out;

@@ -12,7 +12,7 @@ struct fleet_moment {
 	uint64_t span_ns;
 };
 
-/* The empty value is all zero. Neighbours of one server and moment are one, with the longest span. */
+/* The empty value is all zero. */
 struct fleet_moments {
 	struct fleet_moment *rows; /* owned */
 	size_t count, room;
@@ -23,10 +23,12 @@ struct fleet_time_index {
 	struct fleet_moments visits; /* that read all statements */
 	struct fleet_moments breaks; /* visits that know nothing of the time in front of them */
 	struct fleet_moments spans;  /* of differences */
+	struct fleet_moments hidden; /* rows without one, with the place of their cell for a span */
 };
 
-/* -ENOMEM. */
+/* Adds one; joins it with the last one when both are of one server and moment, with the longer span. -ENOMEM. */
 int fleet_moments_add(struct fleet_moments *m, const struct fleet_moment *moment);
+int fleet_moments_join(struct fleet_moments *m, const struct fleet_moment *moment);
 
 /* Accepts the empty value, and may run twice. */
 void fleet_moments_free(struct fleet_moments *m);

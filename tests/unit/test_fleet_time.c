@@ -113,7 +113,7 @@ static void a_span_of_nonsense_stays_inside(void **state)
 	struct made m;
 
 	(void)state;
-	rows[1].span_ns = UINT64_MAX / 2;
+	rows[0].span_ns = UINT64_MAX;
 	made_open(&m, rows, 2, runs, 2);
 	assert_int_equal(fleet_time_sum(&m.t, m.t.statements).calls, 8);
 	made_free(&m);
@@ -153,22 +153,26 @@ static void a_restart_covers_nothing_and_makes_shares_unsure(void **state)
 	assert_true(fabs(fleet_time_covered(&m.t) - 0.75) < 1e-9);
 	share = fleet_time_share(&m.t, 0);
 	assert_true(fabs(share.value - 1) < 1e-9);
-	/* A quarter is not covered, and a quarter of the statement's own rows is not known. */
-	assert_true(fabs(share.error - (1 - 0.75 * 0.75)) < 1e-9);
+	assert_true(fabs(share.error - 0.25) < 1e-9); /* a quarter is not covered */
 	made_free(&m);
 }
 
 static void a_statement_of_first_sight_breaks_nothing_of_its_server(void **state)
 {
-	struct statement_row rows[] = { ran(1, AT, 3, 30), ran(1, AT + 60, 0, 0) };
-	struct run_row runs[] = { visited(1, AT), visited(1, AT + 60) };
+	struct statement_row rows[] = { ran(1, AT, 0, 0), ran(1, AT + 60, 3, 30),
+					ran(1, AT + 120, 0, 0), ran(1, AT + 180, 3, 30) };
+	struct run_row runs[] = { visited(1, AT), visited(1, AT + 60), visited(1, AT + 120),
+				  visited(1, AT + 180) };
 	struct made m;
 
 	(void)state;
-	rows[1].span_ns = 0;
-	rows[1].life = DELTA_FIRST;
-	made_open(&m, rows, 2, runs, 2);
+	rows[0].span_ns = rows[2].span_ns = 0;
+	rows[0].life = DELTA_FIRST; /* in the first visit: nothing is in front of it */
+	rows[2].life = DELTA_EVICTED;
+	made_open(&m, rows, 4, runs, 4);
 	assert_true(fabs(fleet_time_covered(&m.t) - 1) < 1e-9);
+	assert_int_equal(fleet_time_sum(&m.t, m.t.statements).unknown, 2);
+	assert_true(fabs(fleet_time_share(&m.t, 0).error - 0.25) < 1e-9); /* one of four minutes */
 	made_free(&m);
 }
 
@@ -238,7 +242,8 @@ static void a_cycle_is_what_its_number_says_unless_the_visits_say_otherwise(void
 	assert_int_equal(fleet_beat_cycle_ns(&beat), 60 * NS_PER_S);
 	assert_int_equal(fleet_beat_measured_ns(&beat), 60001 * NS_PER_MS);
 	row.server = 2; /* another server's visit is no next one */
-	row.at_wall_ns -= 3600 * S;
+	row.cycle++;
+	row.at_wall_ns += 3600 * S;
 	fleet_beat_take(&beat, &row);
 	assert_int_equal(fleet_beat_measured_ns(&beat), 60001 * NS_PER_MS);
 	row.cycle = 12; /* numbers of another making */
@@ -286,6 +291,7 @@ static void turn_slots_count_what_was_captured_and_know_their_most(void **state)
 	fleet_turns_take(&t, &run);
 	run.at_wall_ns = AT * S;
 	run.reading = READING_STATEMENTS; /* the same capture again */
+	run.capture = CAPTURE_SCHEDULED;
 	fleet_turns_take(&t, &run);
 	assert_int_equal(t.turns[31].scheduled, 1);
 	assert_int_equal(t.turns[31].owed, 1);
@@ -309,6 +315,9 @@ static void a_capture_is_owed_from_the_slot_it_was_due_in(void **state)
 		(AT - 600) * S; /* slot 9990; its turns since: 9991, 9995, 9999 */
 	assert_true(fleet_turns_is_owed(&t, &server, &capture, &since));
 	assert_int_equal(since, 9991 * 60 * S);
+	capture.captured_wall_ns = (AT - 540) * S; /* in its own turn, slot 9991 */
+	assert_true(fleet_turns_is_owed(&t, &server, &capture, &since));
+	assert_int_equal(since, 9995 * 60 * S);
 	server.seat = 4; /* its turn is now: scheduled, not owed */
 	assert_false(fleet_turns_is_owed(&t, &server, &capture, &since));
 	server.seat = NO_ID;

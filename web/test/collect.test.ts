@@ -17,10 +17,10 @@ const fleet = (more: Partial<Fleet>): Fleet => ({
 });
 
 test('cells are slots since the last one, calls and time', () => {
-	const s = series({ cells: [1, 10, 500, 2, 4, 100, 9, 1, 1], unknown: [2, 3] }, 4);
+	const s = series({ cells: [1, 10, 500, 2, 4, 100, 9, 1, 1], unknown: [2, 3, 1] }, 4);
 	assert.deepEqual([...s.calls], [0, 10, 0, 4]);
-	assert.deepEqual(sum(s, [1, 3]), { calls: 14, us: 600, unknown: 3 });
-	assert.deepEqual(sum(s, [0, 0]), { calls: 0, us: 0, unknown: 0 });
+	assert.deepEqual(sum(s, [1, 3]), { calls: 14, us: 600, unknown: 3, hidden: 1 });
+	assert.deepEqual(sum(s, [0, 0]), { calls: 0, us: 0, unknown: 0, hidden: 0 });
 });
 
 test('what is not covered is the error of a share, and of a whole range nothing is', () => {
@@ -37,6 +37,8 @@ test('a hole of its own server weighs more than the fleet’s', () => {
 	const f = fleet({ servers: [{ holes: [1, 500, 2, 0] }] as unknown as Fleet['servers'] });
 	assert.equal(coveredOn(coverOf(f, 0), [0, 3]), 0.625);
 	assert.equal(coveredOn(coverOf(f, 7), [0, 3]), 1);
+	const late = fleet({ servers: [{ holes: [0, -1, 1, 500] }] as unknown as Fleet['servers'] });
+	assert.equal(coveredOn(coverOf(late, 0), [0, 2]), 0.75, 'what was before first sight is not uncovered');
 });
 
 test('all other is what no line has', () => {

@@ -1,7 +1,8 @@
 // model.ts - the data of a fleet's page, as src/cli/report_page_collect_*.c writes it. Times named 'at' are milliseconds since 1970;
 // times of statements are microseconds.
 
-/** What a line did: cells are three numbers, slots since the last one, calls, microseconds; unknown is pairs of slot and rows. */
+/** What a line did: cells are three numbers, slots since the last one, calls, microseconds; unknown is threes: slot, rows
+ * without a difference, and of these those in time that is covered otherwise. */
 export interface Cells {
 	cells: number[];
 	unknown: number[];

@@ -10,6 +10,7 @@ export interface Sum {
 	calls: number;
 	us: number;
 	unknown: number;
+	hidden: number;
 }
 
 /** A line over all slots. */
@@ -17,10 +18,16 @@ export interface Series {
 	calls: Float64Array;
 	us: Float64Array;
 	unknown: Float64Array;
+	hidden: Float64Array;
+}
+
+export function nothing(slots: number): Series {
+	const none = () => new Float64Array(slots);
+	return { calls: none(), us: none(), unknown: none(), hidden: none() };
 }
 
 export function series(c: Cells, slots: number): Series {
-	const out = { calls: new Float64Array(slots), us: new Float64Array(slots), unknown: new Float64Array(slots) };
+	const out = nothing(slots);
 	let at = 0;
 
 	for (let i = 0; i + 2 < c.cells.length; i += 3) {
@@ -30,9 +37,12 @@ export function series(c: Cells, slots: number): Series {
 		out.calls[at] = c.cells[i + 1];
 		out.us[at] = c.cells[i + 2];
 	}
-	for (let i = 0; i + 1 < c.unknown.length; i += 2)
-		if (c.unknown[i] < slots)
-			out.unknown[c.unknown[i]] = c.unknown[i + 1];
+	for (let i = 0; i + 2 < c.unknown.length; i += 3) {
+		if (c.unknown[i] >= slots)
+			break;
+		out.unknown[c.unknown[i]] = c.unknown[i + 1];
+		out.hidden[c.unknown[i]] = c.unknown[i + 2];
+	}
 	return out;
 }
 
@@ -41,12 +51,13 @@ export function whole(slots: number): Range {
 }
 
 export function sum(s: Series, [from, to]: Range): Sum {
-	const out = { calls: 0, us: 0, unknown: 0 };
+	const out = { calls: 0, us: 0, unknown: 0, hidden: 0 };
 
 	for (let i = from; i <= to; i++) {
 		out.calls += s.calls[i];
 		out.us += s.us[i];
 		out.unknown += s.unknown[i];
+		out.hidden += s.hidden[i];
 	}
 	return out;
 }
@@ -62,22 +73,25 @@ export function covered(f: Fleet, [from, to]: Range): number | null {
 	return present > 0 ? is / present : null;
 }
 
-/** Part of a slot that is covered on one server. */
+/** Part of a slot that is covered on one server; NaN: it was not there to be visited. */
 export function coverOf(f: Fleet, server: number): Float64Array {
 	const out = new Float64Array(f.slots).fill(1), holes = f.servers[server]?.holes ?? [];
 
 	for (let i = 0; i + 1 < holes.length; i += 2)
 		if (holes[i] < f.slots)
-			out[holes[i]] = holes[i + 1] / 1000;
+			out[holes[i]] = holes[i + 1] < 0 ? NaN : holes[i + 1] / 1000;
 	return out;
 }
 
 export function coveredOn(cover: Float64Array, [from, to]: Range): number {
-	let is = 0;
+	let is = 0, here = 0;
 
 	for (let i = from; i <= to; i++)
-		is += cover[i];
-	return is / (to - from + 1);
+		if (!Number.isNaN(cover[i])) {
+			is += cover[i];
+			here++;
+		}
+	return here > 0 ? is / here : 0;
 }
 
 export interface Share {
@@ -88,7 +102,7 @@ export interface Share {
 /** The share of `part` in `all`: in what is not covered it may have run not at all, or twice as much as elsewhere. */
 export function share(f: Fleet, r: Range, part: Sum, all: Sum, own: number): Share {
 	const fleet = covered(f, r) ?? 0, is = Math.min(fleet, own);
-	const hidden = (part.unknown * f.visit) / ((r[1] - r[0] + 1) * f.slot);
+	const hidden = (part.hidden * f.visit) / ((r[1] - r[0] + 1) * f.slot);
 	const value = all.us > 0 ? part.us / all.us : 0;
 
 	return { value, error: is <= 0 || hidden >= 1 ? 1 : value * (1 - is * (1 - hidden)) };
@@ -96,7 +110,7 @@ export function share(f: Fleet, r: Range, part: Sum, all: Sum, own: number): Sha
 
 /** What of `all` is in none of the lines. */
 export function others(all: Series, lines: Series[], slots: number): Series {
-	const out = { calls: Float64Array.from(all.calls), us: Float64Array.from(all.us), unknown: new Float64Array(slots) };
+	const out = { ...nothing(slots), calls: Float64Array.from(all.calls), us: Float64Array.from(all.us) };
 
 	for (const line of lines)
 		for (let i = 0; i < slots; i++) {

@@ -7,7 +7,7 @@ import type { Search } from '../common/search';
 import { type AnyCell, type Column, type Row, SortedTable } from '../common/table';
 import { axis, whisker } from '../common/whisker';
 import type { Line } from './model';
-import { type Change, change, type Range, type Series, type Share, sum, thirds } from './shares';
+import { type Change, change, nothing, type Range, type Series, type Share, sum, thirds } from './shares';
 import { ago, each, largeCount, spent, timesWords, type View } from './view';
 
 const ROWS = 16;
@@ -75,7 +75,7 @@ function sayFound(v: View, search: Search, found: number[]): void {
 		search.say();
 		return;
 	}
-	const joined: Series = { calls: new Float64Array(v.fleet.slots), us: new Float64Array(v.fleet.slots), unknown: new Float64Array(v.fleet.slots) };
+	const joined = nothing(v.fleet.slots);
 	for (const i of found) {
 		if (v.fleet.lines[i].kind === 'function') continue;
 		for (let k = 0; k < v.fleet.slots; k++) {

@@ -1,7 +1,7 @@
 // when.ts - the timeline of a fleet: the ten dearest statements, all others, all together, and the servers that were visited.
 import { el, fill } from '../common/dom';
 import { type Box, hatch, keySample, looks, type Pen } from '../common/looks';
-import { duration, exact, exactShare, fixed, NBSP, pm } from '../common/numbers';
+import { duration, exact, exactShare, fixed, NBSP, pm, timeOfDay } from '../common/numbers';
 import { flip, section, sheet, twin } from '../common/page';
 import { table } from '../common/table';
 import { tok } from '../common/theme';
@@ -30,11 +30,17 @@ function drawBusy(c: Pen, us: number, most: number, box: Box): void {
 	c.globalAlpha = 1;
 }
 
+/** In front of first sight, or behind the last. */
+function isAbsent(cover: Float64Array, from: number, to: number): boolean {
+	for (let i = from; i <= to; i++) if (!Number.isNaN(cover[i])) return false;
+	return true;
+}
+
 /** Slots in a row in which the server was not visited, as one hole each. */
 function unvisited(s: Series, cover: Float64Array): Range[] {
 	const out: Range[] = [];
 	for (let i = 0; i < cover.length; i++) {
-		if (cover[i] >= NO_VISIT || s.us[i] > 0 || s.unknown[i] > 0) continue;
+		if (Number.isNaN(cover[i]) || cover[i] >= NO_VISIT || s.us[i] > 0 || s.unknown[i] > 0) continue;
 		const last = out[out.length - 1];
 		if (last && last[1] === i - 1) last[1] = i;
 		else out.push([i, i]);
@@ -49,7 +55,7 @@ function statementRow(v: View, i: number, most: number): HeatRow {
 		draw(c, from, to, box) {
 			const at = sum(s, [from, to]);
 			if (at.us > 0) drawBusy(c, at.us / (to - from + 1), most, box);
-			else if (at.unknown > 0) looks.unmeasured(c, box);
+			else if (at.unknown > 0 || isAbsent(cover, from, to)) looks.unmeasured(c, box);
 			else looks.zero(c, box);
 		},
 		over(c, box) {
@@ -174,7 +180,7 @@ export function when(v: View): Heat | null {
 	const start = f.from ?? 0, length = f.slots * f.slot;
 	const heat = new Heat({
 		rows: rows(v), count: f.slots,
-		ticks: clockTicks(start, length, ms => length > 36 * 3600e3 ? moment(ms) : moment(ms).split(', ')[1]),
+		ticks: clockTicks(start, length, ms => length > 36 * 3600e3 ? moment(ms) : timeOfDay(ms, length < 900e3)),
 		words: `Statement time by statement, ${f.slots} slots of ${duration(f.slot * 1e6)}.`,
 		describedBy: 'ranges', marks: marks(v),
 		onRange(a, b) {
