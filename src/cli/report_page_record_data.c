@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/report_page.h"
+#include "cli/report_page_slots.h"
 #include "core/scoped.h"
 
 static const struct str left_out = STR_LITERAL("[left out]");
@@ -14,8 +15,9 @@ static const struct str left_out = STR_LITERAL("[left out]");
 struct choice {
 	const struct recording *r;
 	const struct analysis *a;
-	uint32_t *kept; /* owned: places of contexts that stay, heaviest first */
-	uint32_t *rest; /* borrowed: behind them, those that are left out */
+	struct page_slots slots; /* owned */
+	uint32_t *kept;		 /* owned: places of contexts that stay, heaviest first */
+	uint32_t *rest;		 /* borrowed: behind them, those that are left out */
 	uint32_t *
 		number; /* owned: place of a node -> its number in the page, NO_ID: it is not there */
 	uint32_t *place; /* owned: the other way round */
@@ -32,6 +34,7 @@ static void choice_free(struct choice *c)
 	free(c->place);
 	free(c->stump);
 	free(c->stump_of);
+	page_slots_free(&c->slots);
 	*c = (struct choice){ .r = NULL };
 }
 
@@ -98,7 +101,10 @@ static uint32_t *take_numbers(uint32_t count)
 static int choose(struct choice *c, unsigned halvings)
 {
 	const struct recording *r = c->r;
+	int code = page_slots_open(r, halvings, &c->slots);
 
+	if (code != 0)
+		return code;
 	c->kept = take_numbers(r->context_count);
 	c->number = take_numbers(r->node_count);
 	c->place = take_numbers(r->node_count);
@@ -115,12 +121,12 @@ static int choose(struct choice *c, unsigned halvings)
 	c->rest_count = r->context_count - c->kept_count;
 	for (uint32_t i = 0; i < c->kept_count; i++)
 		take_path(c, place_of(r, r->contexts[c->kept[i]].node));
-	for (uint32_t i = 0; halvings == 0 && i < r->slot_count; i++)
-		take_path(c, place_of(r, r->slots[i].node));
+	for (uint32_t i = 0; halvings == 0 && i < c->slots.count; i++)
+		take_path(c, place_of(r, c->slots.rows[i].node));
 	for (uint32_t i = 0; i < c->rest_count; i++)
 		stump_for(c, place_of(r, r->contexts[c->rest[i]].node));
-	for (uint32_t i = 0; i < r->slot_count; i++) {
-		uint32_t place = place_of(r, r->slots[i].node);
+	for (uint32_t i = 0; i < c->slots.count; i++) {
+		uint32_t place = place_of(r, c->slots.rows[i].node);
 
 		if (place != NO_ID && c->number[place] == NO_ID)
 			stump_for(c, place);
@@ -319,15 +325,6 @@ static int put_contexts(struct json *j, struct choice *c)
 	return 0;
 }
 
-enum column {
-	COLUMN_RUNNING,
-	COLUMN_WAITING,
-	COLUMN_RUNNABLE,
-	COLUMN_KEPT,
-	COLUMN_LOST,
-	COLUMN_NODE
-};
-
 static int64_t node_of_slot(struct choice *c, const struct slot_row *s)
 {
 	uint32_t place = place_of(c->r, s->node);
@@ -338,51 +335,44 @@ static int64_t node_of_slot(struct choice *c, const struct slot_row *s)
 					 : (int64_t)c->node_count + stump_for(c, place);
 }
 
+enum column { RUNNING, WAITING, RUNNABLE, KEPT, LOST, SHOWN };
+
 static int64_t slot_cell(struct choice *c, const struct slot_row *s, enum column column)
 {
 	switch (column) {
-	case COLUMN_RUNNING:
+	case RUNNING:
 		return (int64_t)s->running_ns;
-	case COLUMN_WAITING:
+	case WAITING:
 		return (int64_t)s->waiting_ns;
-	case COLUMN_RUNNABLE:
+	case RUNNABLE:
 		return (int64_t)s->runnable_ns;
-	case COLUMN_KEPT:
+	case KEPT:
 		return s->kept;
-	case COLUMN_LOST:
+	case LOST:
 		return s->lost;
 	default:
 		return node_of_slot(c, s);
 	}
 }
 
-/* Each column has all slots from 0 on; one without a row is empty. */
 static void put_slots(struct json *j, struct choice *c)
 {
 	static const char *const names[] = { "running", "waiting", "runnable",
 					     "kept",	"lost",	   "shown" };
-	const struct slot_row empty = { .node = NO_ID };
 
 	json_key(j, "slots");
 	json_open_object(j);
 	for (size_t column = 0; column < ARRAY_LEN(names); column++) {
-		uint32_t id = 0;
-
 		json_key(j, names[column]);
 		json_open_array(j);
-		for (uint32_t i = 0; i < c->r->slot_count; i++, id++) {
-			const struct slot_row *s = &c->r->slots[i];
-
-			for (; id < s->id && id < c->r->label.slot_count; id++)
-				json_i64(j, slot_cell(c, &empty, (enum column)column));
-			json_i64(j, slot_cell(c, s, (enum column)column));
-		}
+		for (uint32_t i = 0; i < c->slots.count; i++)
+			json_i64(j, slot_cell(c, &c->slots.rows[i], (enum column)column));
 		json_close(j);
 	}
 	json_close(j);
 }
 
-static void put_run(struct json *j, const struct report *r)
+static void put_run(struct json *j, const struct report *r, const struct page_slots *slots)
 {
 	const struct label *label = &r->recording->label;
 	SCOPED(text_free) struct text reason = TEXT_EMPTY;
@@ -390,8 +380,9 @@ static void put_run(struct json *j, const struct report *r)
 	text_put_cut(&reason, label->kernel_stacks, PAGE_MOST_NAME);
 	json_put_i64(j, "started_ms", label->started_wall_ns / 1000000);
 	json_put_u64(j, "elapsed_ns", label->elapsed_ns);
-	json_put_u64(j, "slot_ns", label->slot_ns);
-	json_put_u64(j, "slot_count", label->slot_count);
+	json_put_u64(j, "slot_ns", slots->span_ns);
+	json_put_u64(j, "slot_count", slots->of);
+	json_put_u64(j, "slots_merged", slots->merged);
 	json_put_u64(j, "batches", label->batches < BATCH_COUNT ? label->batches : BATCH_COUNT);
 	json_put_bool(j, "has_waiting",
 		      !(label->clock.len == 3 && memcmp(label->clock.bytes, "cpu", 3) == 0));
@@ -415,7 +406,7 @@ int record_page_data(struct json *j, const struct page *p, struct err *err)
 		code = use_functions(&u, &c);
 	if (code != 0)
 		return report_failed(code, err);
-	put_run(j, r);
+	put_run(j, r, &c.slots);
 	json_put_u64(j, "paths_left_out", c.rest_count);
 	put_functions(j, &c, &u);
 	put_threads(j, r->analysis);

@@ -13,6 +13,7 @@
 #undef json_null
 
 #include "cli/report_page.h"
+#include "cli/report_page_slots.h"
 #include "core/scoped.h"
 #include "core/units.h"
 #include "unit/build_recording.h"
@@ -215,6 +216,82 @@ static void a_thread_keeps_what_is_left_out_of_it(void **state)
 	json_decref(root);
 }
 
+/* ---- slots ---- */
+
+#define MANY 16384u
+
+/* Slots of two paths by turns, the first with three times the weight of the second. */
+static void make_slots(struct slot_row *rows, struct recording *r)
+{
+	for (uint32_t i = 0; i < MANY; i++)
+		rows[i] = (struct slot_row){ .id = i,
+					     .node = i % 2,
+					     .running_ns = i % 2 == 0 ? 300 : 100,
+					     .kept = 1,
+					     .lost = i == 7 };
+	*r = (struct recording){ .slots = rows, .slot_count = MANY };
+	r->label.slot_count = MANY;
+	r->label.slot_ns = 1000;
+	r->label.rng_0 = 20261130;
+}
+
+static void slots_merge_until_a_screen_shows_them_and_lose_nothing(void **state)
+{
+	SCOPED(page_slots_free) struct page_slots s = { .rows = NULL };
+	static struct slot_row rows[MANY];
+	struct recording r;
+	uint64_t ns = 0, kept = 0, lost = 0;
+
+	(void)state;
+	make_slots(rows, &r);
+	assert_int_equal(page_slots_open(&r, 0, &s), 0);
+	assert_int_equal(s.count, 2048);
+	assert_int_equal(s.of, 2048);
+	assert_int_equal(s.merged, 8);
+	assert_int_equal(s.span_ns, 8000);
+	for (uint32_t i = 0; i < s.count; i++) {
+		ns += s.rows[i].running_ns;
+		kept += s.rows[i].kept;
+		lost += s.rows[i].lost;
+	}
+	assert_int_equal(ns, MANY / 2 * 400);
+	assert_int_equal(kept, MANY);
+	assert_int_equal(lost, 1);
+	page_slots_free(&s);
+	assert_int_equal(page_slots_open(&r, 20, &s), 0);
+	assert_int_equal(s.of, 2 * BATCH_COUNT);
+}
+
+static void a_merged_slot_shows_a_path_as_often_as_its_share(void **state)
+{
+	SCOPED(page_slots_free) struct page_slots s = { .rows = NULL };
+	static struct slot_row rows[MANY];
+	struct recording r;
+	unsigned heavy = 0;
+
+	(void)state;
+	make_slots(rows, &r);
+	assert_int_equal(page_slots_open(&r, 0, &s), 0);
+	for (uint32_t i = 0; i < s.count; i++)
+		heavy += s.rows[i].node == 0;
+	/* Three quarters of 2,048, give or take four standard deviations of 19.6. */
+	assert_in_range(heavy, 1536 - 79, 1536 + 79);
+}
+
+static void slots_that_were_never_saved_are_empty(void **state)
+{
+	SCOPED(page_slots_free) struct page_slots s = { .rows = NULL };
+	struct slot_row row = { .id = 5, .node = 3, .running_ns = 7 };
+	struct recording r = { .slots = &row, .slot_count = 1 };
+
+	(void)state;
+	r.label.slot_count = 64;
+	assert_int_equal(page_slots_open(&r, 0, &s), 0);
+	assert_int_equal(s.count, 6);
+	assert_int_equal(s.rows[0].node, NO_ID);
+	assert_int_equal(s.rows[5].running_ns, 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +303,9 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_is_weighed_all_the_same),
 		cmocka_unit_test(the_heaviest_paths_stay),
 		cmocka_unit_test(a_thread_keeps_what_is_left_out_of_it),
+		cmocka_unit_test(slots_merge_until_a_screen_shows_them_and_lose_nothing),
+		cmocka_unit_test(a_merged_slot_shows_a_path_as_often_as_its_share),
+		cmocka_unit_test(slots_that_were_never_saved_are_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

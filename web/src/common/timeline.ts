@@ -34,12 +34,16 @@ export interface HeatLook {
 	describedBy: string;
 	/** A hole through every row. */
 	isLost?(slot: number): boolean;
+	/** Slots where a range is best begun, in order, and the end: a drag that ends near one ends there. Keys go slot by slot. */
+	edges?: number[];
 	/** Marks through every row, such as a changed plan: slots. */
 	marks?: { slot: number; sign: string; token: string }[];
 	onRange(a: Range | null, b: Range | null): void;
 	onHover?(slot: number, row: HeatRow | null): void;
 }
 
+/** Pixels. */
+const NEAR_EDGE = 8;
 const TOP = 14;
 const AXIS = 20;
 const ROW = 20;
@@ -242,6 +246,19 @@ export class Heat {
 		return Math.max(0, Math.min(this.look.count - 1, Math.floor((e.clientX - left) / (this.width || 1) * this.look.count)));
 	}
 
+	/** The nearest edge to a boundary between slots, where there is one near; else the boundary. */
+	private snapped(boundary: number): number {
+		const near = NEAR_EDGE / (this.width || 1) * this.look.count;
+		const edge = (this.look.edges ?? []).reduce((best, e) => (Math.abs(e - boundary) < Math.abs(best - boundary) ? e : best), Infinity);
+		return Math.abs(edge - boundary) <= near ? edge : boundary;
+	}
+
+	private dragged(start: number, end: number): Range {
+		const [low, high] = [Math.min(start, end), Math.max(start, end)];
+		const [from, to] = [this.snapped(low), this.snapped(high + 1) - 1];
+		return from <= to ? [from, to] : [low, high];
+	}
+
 	private rowAt(e: PointerEvent): HeatRow | null {
 		const y = e.clientY - this.canvas.getBoundingClientRect().top;
 		const i = this.tops.findIndex((top, k) => y >= top && y < top + (this.look.rows[k].height ?? ROW));
@@ -265,7 +282,7 @@ export class Heat {
 		};
 		cv.onpointermove = e => {
 			this.hover = this.slotAt(e);
-			if (this.start >= 0) this.put(this.current, [Math.min(this.start, this.hover), Math.max(this.start, this.hover)]);
+			if (this.start >= 0) this.put(this.current, this.dragged(this.start, this.hover));
 			this.draw();
 			this.look.onHover?.(this.hover, this.rowAt(e));
 		};

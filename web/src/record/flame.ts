@@ -62,10 +62,14 @@ export class Flame {
 		onRedraw(() => this.draw());
 	}
 
-	show(view: FlameView): void {
+	/** `isZoomed`: the box that fills the width now is the one that keys go on from. */
+	show(view: FlameView, isZoomed = false): void {
 		this.view = view;
-		this.current = null;
 		this.draw();
+		if (isZoomed) {
+			this.current = view.zoom.length > 0 ? this.boxes.find(b => !b.isAncestor) ?? null : null;
+			this.draw();
+		}
 		this.say();
 	}
 
@@ -237,8 +241,9 @@ export class Flame {
 		const share = this.shareOf(b);
 		const words: (Node | string)[] = [
 			el('b', { title: b.box.place.name }, b.thin ? `${b.thin.length} thin under ${b.box.place.name}` : b.box.place.name),
-			el('span', {}, ...pm(share, v.weights.samples), share.coarse ? el('i', { class: 'coarse' }, '  coarse') : ''),
 		];
+		if (b.box.up || b.thin)
+			words.push(el('span', {}, ...pm(share, v.weights.samples), share.coarse ? el('i', { class: 'coarse' }, '  coarse') : ''));
 		if (b.thin) {
 			const names = b.thin.slice(0, 6).map(x => x.place.name).join(', ');
 			words.push(el('span', { class: 'p' }, names + (b.thin.length > 6 ? ' …' : '')));

@@ -12,7 +12,7 @@ import { clockTicks, Heat } from '../common/timeline';
 import { Flame } from './flame';
 import { type Range, type RecordData, Run, type Weights } from './run';
 import { functionColumns, functionRows, neighbourTable, THREAD_COLUMNS, threadRows } from './tables';
-import { type Group, matched, neighbours, pair, Places, rows, threads, tree } from './tree';
+import { type Box, type Group, matched, neighbours, pair, Places, rows, threads, tree } from './tree';
 import { lostWords, rowsOf, stateWords, threadTimes } from './when';
 
 const FIRST_ROWS = 16;
@@ -57,6 +57,7 @@ class RecordPage {
 	};
 	private now: Weights;
 	private before: Weights | null = null;
+	private root: Box;
 	private readonly flame: Flame;
 	private readonly search;
 	private readonly group;
@@ -75,6 +76,7 @@ class RecordPage {
 		this.run = new Run(data);
 		this.places = new Places(this.run);
 		this.whole = this.now = this.run.weigh(null);
+		this.root = this.makeRoot();
 		this.chooseTokens();
 		this.flame = new Flame({
 			zoomed: keys => this.zoomTo(keys),
@@ -86,7 +88,7 @@ class RecordPage {
 		this.colour = choice('Colour by', [['module', 'Module'], ['state', 'State']] as const, 'module', value => {
 			this.chosen.byState = value === 'state';
 			keep('c', value === 'state' ? 'state' : '');
-			this.showWhere();
+			this.showFlame();
 		});
 		this.invert = flip('Invert', 'invert', on => this.turn('isInverted', 'i', on));
 		this.below = flip('Root below', 'below', on => this.turn('isUp', 'r', on));
@@ -128,6 +130,7 @@ class RecordPage {
 			words: `Timeline, ${counted(this.run.count, 'slot')}.`,
 			describedBy: 'ranges',
 			isLost: i => this.run.isHole(i),
+			edges: this.run.edges(),
 			onRange: (a, b) => this.setRanges(a, b),
 		});
 	}
@@ -136,7 +139,8 @@ class RecordPage {
 		const run = this.run;
 		const setsB = flip('Drag sets B', 'sets-b', on => { this.heat.setsB = on; });
 		const samples = [0, 1, 2].map(i => keySample(i, `${STATE_SIGNS[i]} ${STATE_WORDS[i]}`));
-		section('when', 'When', 'The whole run. Drag for range A. Shift-drag for range B, and everything below shows the difference.',
+		section('when', 'When', 'The whole run. Drag for range A. Shift-drag for range B, and everything below shows the difference.' +
+			(run.data.slots_merged > 1 ? ` ${exact(run.data.slots_merged)} slots of the recording are one here.` : ''),
 			sheet('', el('div', { class: 'tools' },
 				el('span', { class: 'key s' }, ...samples, keySample('zero', '0, measured'), keySample('unmeasured', 'not measured'),
 					run.data.kernel ? keySample('denied', 'not allowed') : null, keySample('lost', 'lost')),
@@ -181,6 +185,7 @@ class RecordPage {
 		this.before = b ? this.run.weigh(a) : null;
 		this.now = b ? this.run.weigh(b) : a ? this.run.weigh(a) : this.whole;
 		this.functions.sortBy(b ? 5 : 1);
+		this.root = this.makeRoot();
 		this.sayRanges();
 		this.showWhere();
 		this.showThreads();
@@ -195,6 +200,7 @@ class RecordPage {
 		}
 		this.chosen.group = group;
 		keep('g', group === 'function' ? '' : group);
+		this.root = this.makeRoot();
 		this.showWhere();
 	}
 
@@ -204,14 +210,15 @@ class RecordPage {
 		if (what === 'isInverted') {
 			this.chosen.zoom = [];
 			keep('z', '');
+			this.root = this.makeRoot();
 		}
-		this.showWhere();
+		this.showFlame();
 	}
 
 	private zoomTo(keys: string[]): void {
 		this.chosen.zoom = keys;
 		keep('z', keys.join('.'));
-		this.showFlame();
+		this.showFlame(true);
 	}
 
 	private select(key: string, scrolls: boolean): void {
@@ -275,16 +282,23 @@ class RecordPage {
 		this.showTables();
 	}
 
-	private showFlame(): void {
-		const { group, isInverted, isUp, byState, zoom } = this.chosen;
-		const isRange = this.chosen.a !== null;
-		const root = tree(this.now, this.places, group, isInverted, isRange ? 'whole range' : 'whole run');
+	/** The tree of what is chosen, with that of A beside it where two are compared. */
+	private makeRoot(): Box {
+		const { group, isInverted } = this.chosen;
+		const name = this.before ? 'range B' : this.chosen.a ? 'range A' : 'whole run';
+		const root = tree(this.now, this.places, group, isInverted, name);
 		if (this.before) pair(root, tree(this.before, this.places, group, isInverted, 'range A'));
+		return root;
+	}
+
+	private showFlame(isZoomed = false): void {
+		const { isUp, byState, zoom } = this.chosen;
+		const root = this.root;
 		const query = this.search.expression();
 		this.flame.show({
 			root, weights: this.now, before: this.before, zoom, isUp, byState, query,
 			colour: module => this.tokens.get(module) ?? 't7',
-		});
+		}, isZoomed);
 		if (query) {
 			const found = matched(root, name => query.test(name), this.now);
 			if (found.places === 0) this.search.say('no match');

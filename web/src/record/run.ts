@@ -10,6 +10,8 @@ export interface RecordData {
 	/** Slots that the run would have when full; batches divide these. */
 	slot_count: number;
 	batches: number;
+	/** How many of the recording's slots each of the page's is. */
+	slots_merged: number;
 	/** False: the clock is CPU time. */
 	has_waiting: boolean;
 	/** Why kernel stacks are not in; empty: they are. */
@@ -107,6 +109,13 @@ export class Run {
 	/** The batch that a slot is in. */
 	batchOf(slot: number): number {
 		return this.data.slot_count > 0 ? Math.floor(slot * this.data.batches / this.data.slot_count) : 0;
+	}
+
+	/** Slots where batches begin, and the end of the run: a range between two of them is known best. */
+	edges(): number[] {
+		const out: number[] = [];
+		for (let i = 0; i < this.count; i++) if (i === 0 || this.batchOf(i) !== this.batchOf(i - 1)) out.push(i);
+		return [...out, this.count];
 	}
 
 	/** Root first. A path that is only a thread ends in "[no stack]", whose row is the last but one. */
