@@ -17,7 +17,7 @@ url_of() {
 }
 
 make_both() {
-	for kind in shop hostile empty; do
+	for kind in shop holes hostile empty; do
 		sql store "CREATE DATABASE $kind" || return 1
 		"$make" "$kind" "$kind.tare" && "$make" "$kind" "$(url_of "$kind")" || return 1
 	done
@@ -43,6 +43,16 @@ same() {
 	[ -s file.out ] && plain file.out >file.plain && plain server.out >server.plain && diff -u file.plain server.plain
 }
 
+# The page's name of the store and its size are its own; all else, its data too, is the same.
+same_page() {
+	rm -f file.html server.html
+	run "$tare" report --html file.html "$1.tare" && status_is 0 && run "$tare" report --html server.html "$(url_of "$1")" && status_is 0 || return 1
+	for page in file server; do
+		sed -e 's/^<dt>store<.*/<dt>store S/' -e 's/<footer><span>.*<.span><span>tare/<footer>S<span>tare/' "$page.html" >"$page.plain"
+	done
+	grep -q '"lines":' file.plain && diff file.plain server.plain
+}
+
 rows() {
 	[ "$("$tare" report --json "$(url_of shop)" | python3 -c 'import json, sys; r = json.load(sys.stdin); print(len(r["statements"]))')" -ge 8 ]
 }
@@ -51,6 +61,10 @@ rows() {
 no_password() {
 	"$tare" report "postgresql://postgres:canary-secret@/shop?host=$servers/store" >secret.out 2>&1 &&
 		"$tare" report --json "postgresql://postgres@/shop?host=$servers/store&password=canary-secret" >>secret.out 2>&1 &&
+		if [ "$has_viewer" = yes ]; then
+			"$tare" report --html secret.html "postgresql://postgres:canary-secret@/shop?host=$servers/store" >>secret.out 2>&1 &&
+				cat secret.html >>secret.out
+		fi &&
 		! grep -q canary secret.out
 }
 
@@ -59,14 +73,18 @@ no_password_in_errors() {
 	status_is 2 && [ -s err ] && ! grep -q canary out err
 }
 
+has_viewer=no
+"$make" empty viewer.tare && "$tare" report --html viewer.html viewer.tare 2>/dev/null && has_viewer=yes
+
 check 'a server is started' server_make store
 check 'the same fleets can be made in both' make_both
-for kind in shop hostile empty; do
+for kind in shop holes hostile empty; do
 	check "$kind: the report" same "$kind"
 	check "$kind: every row" same "$kind" --all
 	check "$kind: what stands out" same "$kind" --findings
 	check "$kind: the label" same "$kind" --label
 	check "$kind: JSON" same "$kind" --json
+	[ "$has_viewer" = no ] || check "$kind: the page" same_page "$kind"
 done
 check 'only the last ten minutes' same shop --last 10min
 check 'and there is something in it' rows
