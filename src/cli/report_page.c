@@ -168,7 +168,8 @@ static void put_head(struct text *t, const struct page *p)
 	p->kind->put_leads(t, p);
 	text_put(t, "</ul>\n");
 	if (p->kind->put_first != NULL) {
-		text_put(t, "<div class=\"first wide\">");
+		text_put(t, "<div class=\"first wide\" tabindex=\"0\" role=\"region\" "
+			    "aria-label=\"The five largest\">");
 		p->kind->put_first(t, p);
 		text_put(t, "</div>");
 	}
@@ -218,7 +219,8 @@ static void put_end(struct text *t, const struct page *p, const struct text *dat
 
 	text_put(t, "<section id=\"ledger\"><header><h2>Ledger</h2><p>");
 	page_put_text(t, p->kind->proof);
-	text_put(t, "</p></header><div class=\"sheet wide\">\n");
+	text_put(t, "</p></header><div class=\"sheet wide\" tabindex=\"0\" role=\"region\" "
+		    "aria-label=\"Ledger\">\n");
 	p->kind->put_ledger(t, p);
 	text_put(t, "</div></section>\n<footer><span>");
 	page_put_name(t, (struct str){ name, (uint32_t)strlen(name) }, PAGE_MOST_NAME);

@@ -252,7 +252,8 @@ static void put_names(struct json *j, const struct report *r, const struct watch
 	put_words(j, "module", &module);
 	text_put_cut(&why, row->why_not.len > 0 ? row->why_not : counted, WATCH_WHY_COLUMNS);
 	put_words(j, "why", &why);
-	watch_put_notes(&notes, r, answer);
+	if (answer < r->watch->rows + r->watch->watched)
+		watch_put_notes(&notes, r, answer);
 	put_words(j, "notes", &notes);
 	json_put_chars(j, "kind", kind_of(row));
 	if (row->why_not.len > 0)

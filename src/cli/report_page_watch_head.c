@@ -225,6 +225,7 @@ void watch_page_leads(struct text *t, const struct page *p)
 struct first {
 	const struct watched_answer *answer; /* NULL: what is in no watched function */
 	struct estimate share;
+	bool is_at_most; /* its calls are under the timing floor */
 };
 
 static int largest_first(const void *a, const void *b)
@@ -239,22 +240,35 @@ static bool is_of_slow(const struct watch_analysis *a)
 	return a->has_frames && a->slow.kept > 0;
 }
 
+/* Its share of slow frames, of all frames, or of the run: what of these there is. */
+static struct first first_of(const struct watch_analysis *a, const struct watched_answer *answer)
+{
+	struct first row = { .answer = answer, .share = answer->share_of_run };
+
+	if (is_of_slow(a))
+		row.share = answer->slow_share;
+	else if (a->has_frames)
+		row.share = answer->share_of_frame;
+	if (!is_of_slow(a) && row.share.is_known && answer->calls.is_below_floor) {
+		row.is_at_most = true;
+		row.share.value = watch_frame_at_most(a, answer);
+	}
+	return row;
+}
+
 /* Returns how many there are; `out` has room for one more than functions. */
 static uint32_t choose_first(const struct watch_analysis *a, struct first *out)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < a->functions; i++) {
-		const struct watched_answer *answer = &a->rows[i];
-		struct estimate share = is_of_slow(a)	? answer->slow_share
-					: a->has_frames ? answer->share_of_frame
-							: answer->share_of_run;
+		struct first row = first_of(a, &a->rows[i]);
 
-		if (share.is_known && share.value > 0 && !answer->cannot_rank)
-			out[count++] = (struct first){ answer, share };
+		if (row.share.is_known && row.share.value > 0 && !row.answer->cannot_rank)
+			out[count++] = row;
 	}
 	if (is_of_slow(a) && a->slow.unnamed.is_known)
-		out[count++] = (struct first){ NULL, a->slow.unnamed };
+		out[count++] = (struct first){ .share = a->slow.unnamed };
 	qsort(out, count, sizeof(*out), largest_first);
 	return count < PAGE_FIRST ? count : PAGE_FIRST;
 }
@@ -270,10 +284,15 @@ static void put_first_row(struct text *t, const struct first *row, double axis)
 	else
 		text_put(t, "in no watched function");
 	text_put(t, "</th><td>");
-	watch_put_share(&share, row->share);
+	if (row->is_at_most)
+		watch_put_at_most(&share, row->share.value);
+	else
+		watch_put_share(&share, row->share);
 	page_put_words(t, text_chars(&share), NULL);
 	text_put(t, "</td><td class=\"w\">");
-	put_whisker(t, &row->share, axis, FIRST_WIDTH, row->answer != NULL ? "run" : "edge");
+	if (!row->is_at_most)
+		put_whisker(t, &row->share, axis, FIRST_WIDTH,
+			    row->answer != NULL ? "run" : "edge");
 	text_put(t, "</td></tr>\n");
 	t->has_failed |= share.has_failed;
 }

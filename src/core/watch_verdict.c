@@ -285,6 +285,7 @@ static bool says_elsewhere(const struct spoken *s)
 	if (!a->all_of_run.has_error || a->all_is_at_least || upper >= VERDICT_ELSEWHERE)
 		return false;
 	if (a->functions == 1) {
+		about(s, &a->rows[0], (struct estimate){ 0 });
 		watch_put_name(s->t, a->rows[0].row);
 		text_put(s->t, " takes ");
 	} else {

@@ -15,7 +15,8 @@
 #include "core/scoped.h"
 #include "core/units.h"
 
-#define MS NS_PER_MS
+#define MS	 NS_PER_MS
+#define HALVINGS 10u
 
 /* Intervals, slices, own parts and tails that differ from window to window, and gaps; the same each time. */
 static void make_ragged(struct build_watch *b)
@@ -171,6 +172,16 @@ static void put_ranges(struct json *j, const struct recording *r,
 	json_close(j);
 }
 
+static void put_data(struct json *j, const struct page *page)
+{
+	struct err err = ERR_EMPTY;
+
+	json_open_object(j);
+	if (watch_page_data(j, page, &err) != 0)
+		exit(2);
+	json_close(j);
+}
+
 static void put_recording(struct json *j, const char *name, void (*make)(struct build_watch *b))
 {
 	SCOPED(watch_analysis_free) struct watch_analysis whole = WATCH_ANALYSIS_EMPTY;
@@ -187,14 +198,16 @@ static void put_recording(struct json *j, const char *name, void (*make)(struct 
 	struct report report = {
 		.recording = &b.r, .watch = &whole, .findings = &findings, .path = "made"
 	};
-	const struct page page = { .owner = &report, .findings = &findings, .path = "made" };
+	struct page page = { .owner = &report, .findings = &findings, .path = "made" };
 
 	json_open_object(j);
 	json_put_chars(j, "name", name);
 	json_key(j, "page");
-	json_open_object(j);
-	if (watch_page_data(j, &page, &err) != 0)
-		exit(2);
+	put_data(j, &page);
+	json_key(j, "halved");
+	json_open_array(j);
+	for (page.halvings = 1; page.halvings <= HALVINGS; page.halvings++)
+		put_data(j, &page);
 	json_close(j);
 	put_ranges(j, &b.r, &whole);
 	json_close(j);

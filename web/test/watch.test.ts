@@ -20,6 +20,7 @@ interface Said {
 interface Recording {
 	name: string;
 	page: WatchData;
+	halved: WatchData[];
 	answers: {
 		range: Range; rangeNs: number; frames: number; framesNs: number; slow: Quad; unnamed: Quad; isAtLeast: boolean; functions: Said[];
 	}[];
@@ -113,6 +114,31 @@ test('what calls cost in all windows together is what the recording was charged'
 		if (said.range !== null) return;
 		m.look(null).answers.forEach((a, i) => near(a.chargedNs * 1000, m.functions[i].data.chargedPs * (a.count.value > 0 ? 1 : 0), what));
 	});
+});
+
+test('a page that is too large loses detail and no sum, and says what it lost', options, () => {
+	const large = table.recordings.filter(r => JSON.stringify(r.page).length > 50000);
+	assert.ok(large.length >= 3);
+	for (const r of large) {
+		const whole = new Model(r.page).look(null);
+		let before = JSON.stringify(r.page).length;
+		r.halved.forEach((page, i) => {
+			const m = new Model(page), looked = m.look(null), length = JSON.stringify(page).length, what = `${r.name}, halved ${i + 1} times`;
+			assert.ok(length <= before, `${what}: ${length} bytes, ${before} before`);
+			before = length;
+			assert.ok(page.coarse > 0 && page.merged >= 1, what);
+			assert.equal(page.pooled, page.functions.filter(f => f.isPooled).length);
+			looked.answers.forEach((a, k) => {
+				near(a.count.value, whole.answers[k].count.value, `${what}: calls`, a.covered < 1 ? 0.02 : 1e-9);
+				near(a.total.value, whole.answers[k].total.value, `${what}: total`, 1e-9);
+				const width = 2 ** page.coarse / 48 + 1e-9, p = a.p90, q = whole.answers[k].p90;
+				assert.ok(Math.abs(p.ns - q.ns) <= width * (q.ns + m.functions[k].data.floorNs) + 1, `${what}: p90 ${p.ns}, was ${q.ns}`);
+			});
+			if (m.frame) assert.equal(m.frame.data.isPooled, false, `${what}: the frame keeps its windows`);
+		});
+		assert.ok(before < JSON.stringify(r.page).length / 4, `${r.name}: ${before} bytes are left`);
+		assert.ok(r.halved.some(page => page.merged > 1) && r.halved.some(page => page.pooled > 0), r.name);
+	}
 });
 
 test('durations, shares and counts of timed calls read as in the terminal', options, () => {

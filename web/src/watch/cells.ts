@@ -98,6 +98,13 @@ export function share(f: Watched, a: Answer, e: Estimate, atMost: number): Shown
 	return { v: e.value, n: coarsely(a.isCoarse, wordNodes(measuredShare(e.value, e.error, e.hasError))) };
 }
 
+/** The longest timed call. */
+export function longest(f: Watched, a: Answer): Shown {
+	if (a.timed === 0) return { v: -1, n: [notMeasured()] };
+	if (a.maxNs < f.data.floorNs) return { v: 0, n: [belowFloor(f)] };
+	return { v: a.maxNs, n: [measuredDuration(a.maxNs, NO_ERROR).number] };
+}
+
 /** Why a row has no numbers at all. */
 export function absent(f: Watched): HTMLSpanElement {
 	return f.data.isDenied ? deny(f.data.why) : none('not watched', f.data.why);

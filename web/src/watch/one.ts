@@ -8,14 +8,14 @@ import { sheet, twin } from '../common/page';
 import { SortedTable } from '../common/table';
 import { tok } from '../common/theme';
 import { Heat, type HeatRow } from '../common/timeline';
-import { absent, calls, interval, percentile, share, total } from './cells';
+import { absent, calls, interval, longest, percentile, share, total } from './cells';
 import { answer, chargePs, percentileOf, pool, type Answer } from './estimate';
 import type { FlooredPercentile } from './estimate';
 import { memo } from './memo';
 import type { Looked, Model, Range, Watched } from './model';
 import { rangeWords, rowWords, spans, ticks } from './moments';
 import { makeScale, overScale, type Scale } from './scale';
-import { bars, drawAbsent, drawDecades } from './when';
+import { absentRow, bars, drawAbsent, drawDecades } from './when';
 
 const STEPS = 44;
 const STEP_PX = 5;
@@ -146,6 +146,7 @@ function coveredRow(m: Model, f: Watched): HeatRow {
 }
 
 function rowsOf(m: Model, f: Watched): HeatRow[] {
+	if (!f.data.isWatched) return [absentRow(f)];
 	const isSliced = f.rows.some(row => row.coveredNs < row.spanNs);
 	const of = (read: (at: number) => number) => (at: number): number | null => f.byAt[at] ? read(at) : null;
 	const row = (at: number) => f.byAt[at]!;
@@ -175,6 +176,7 @@ export class OneView {
 	private numbers = el('div', { class: 'read', id: 'gs' });
 	private line = el('div', { class: 'read fix', id: 'gr', 'aria-live': 'polite' });
 	private table = new SortedTable({ caption: 'The chosen function over time', hidden: true, most: 20 });
+	private twin = twin('This function as a table', this.table.element);
 	private f: Watched | null = null;
 	private cache = new Map<Watched, HeatRow[]>();
 
@@ -188,7 +190,7 @@ export class OneView {
 		if (canvas) canvas.id = 'gm';
 		fill(section,
 			el('header', {}, el('h2', {}, this.title, ' over time'), this.words),
-			sheet('', this.numbers, this.heat.element, this.line, twin('This function as a table', this.table.element)));
+			sheet('', this.numbers, this.heat.element, this.line, this.twin));
 	}
 
 	/** Shows a function; `looked`: the range that its numbers are of. */
@@ -223,7 +225,7 @@ export class OneView {
 		return [
 			when, count, named('timed', [exact(a.timed), ' ', ...interval(a).n]),
 			named('p50', percentile(f, a.p50).n), named('p90', percentile(f, a.p90).n), named('p99', percentile(f, a.p99).n),
-			named('longest', wordNodes(measuredDuration(a.maxNs, NO_ERROR))),
+			named('longest', longest(f, a).n),
 			...(a.mean.isKnown && !a.isBelowFloor ? [named('mean', this.mean(a))] : []),
 			named('total', total(f, a).n),
 			of('of the run', a.ofRun, a.readOwnNs / looked.rangeNs),
@@ -244,6 +246,7 @@ export class OneView {
 	}
 
 	private fillTable(f: Watched): void {
+		this.twin.hidden = !f.data.isWatched;
 		this.table.show(
 			[{ title: 'from', left: true, plain: true }, { title: 'calls' }, { title: 'timed' }, { title: 'one in' }, { title: 'p50' },
 				{ title: 'p90' }, { title: 'p99' }, { title: 'longest' }],
@@ -254,7 +257,7 @@ export class OneView {
 				return {
 					cells: [span ? rowWords(this.m, span[0]) : '', calls(a), { v: a.timed, n: exact(a.timed) },
 						{ v: interval(a).v, n: isTimed ? String(a.intervalLargest) : '' }, cell(a.p50), cell(a.p90), cell(a.p99),
-						isTimed ? { v: a.maxNs, n: measuredDuration(a.maxNs, NO_ERROR).number } : absentCell(a, rows)],
+						isTimed ? longest(f, a) : absentCell(a, rows)],
 				};
 			}));
 	}
@@ -263,6 +266,10 @@ export class OneView {
 		const f = this.f;
 		if (!f || at < 0) {
 			fill(this.line, el('span', { class: 'p' }, 'Point at a window.'));
+			return;
+		}
+		if (!f.data.isWatched) {
+			fill(this.line, absent(f), el('span', { class: 'p' }, f.data.why ?? ''));
 			return;
 		}
 		const row = f.byAt[at];

@@ -28,7 +28,9 @@ const KEYS: KeyRow[] = [
 ];
 
 function whenKey(m: Model): Node[] {
-	const absent = [keySample('unmeasured', 'not measured'), keySample('idle', 'did not run')];
+	const isDenied = m.functions.some(f => f.data.isDenied === true);
+	const absent = [keySample('unmeasured', 'not measured'), keySample('idle', 'did not run'),
+		...(isDenied && !m.frame ? [keySample('denied', '⊘ not allowed')] : [])];
 	if (!m.frame) return [el('span', {}, 'stronger: more of the window'), ...absent];
 	return [
 		...(m.data.slowNs > 0 ? [el('span', {}, el('span', { class: 'more' }, '◆'), ` frame of ${duration(m.data.slowNs)} or longer`)] : []),
@@ -89,10 +91,10 @@ class WatchPage {
 
 	private describeRun(): string {
 		const { shown, most, more, idle } = this.shape();
-		if (shown.length === 0) return 'No function ran with windows to show. That is what was seen.';
+		if (shown.length === 0) return idle > 0 ? 'None of the watched functions ran. That is a measured 0.' : 'Nothing was watched.';
 		const rest = [more > 0 ? `${more} more ran` : '', idle > 0 ? `${idle} never ran` : ''].filter(words => words !== '').join(', ');
 		return `Own time of the ${shown.length === 1 ? 'function' : `${shown.length} heaviest functions`} in each window; the strongest is ` +
-			`${measuredShare(most, 0, true).number}. ${rest ? `${rest}. ` : ''}Drag for range A, Shift-drag for range B.`;
+			`${most > 0 ? measuredShare(most, 0, true).number : 'below the timing floor'}. ${rest ? `${rest}. ` : ''}Drag for range A, Shift-drag for range B.`;
 	}
 
 	private frameTwin(f: Watched): HTMLElement {

@@ -11,6 +11,7 @@ import { duration } from '../common/numbers';
 
 const STRIP = 132;
 const ROWS_BY_NAME = 8;
+const ABSENT_ROWS = 3;
 const STEPS = 7; // of strength
 
 function ranAndWasTimed(rows: readonly Row[]): boolean {
@@ -214,10 +215,18 @@ function functionRow(m: Model, f: Watched, most: number): HeatRow {
 				return;
 			}
 			c.fillStyle = tok('run');
-			c.globalAlpha = strength(Math.sqrt(part / most));
+			c.globalAlpha = strength(most > 0 ? Math.sqrt(part / most) : 0);
 			c.fillRect(box.x, box.y, box.w, box.h);
 			c.globalAlpha = 1;
 		},
+	};
+}
+
+/** A name that was asked for and is not watched: one look over the whole run. */
+export function absentRow(f: Watched): HeatRow {
+	return {
+		name: f.data.name, draw: () => undefined,
+		over: (c, box) => (f.data.isDenied ? looks.denied(c, box) : looks.unmeasured(c, box)),
 	};
 }
 
@@ -227,7 +236,7 @@ export function mostOfAWindow(m: Model, functions: readonly Watched[]): number {
 	for (const f of functions)
 		for (const row of f.rows)
 			if (!f.data.isPooled) most = Math.max(most, ownShare(m, f, row.at, row.at) ?? 0);
-	return most || 1;
+	return most;
 }
 
 /** The heaviest by name, then how many more there are. */
@@ -235,9 +244,10 @@ export function functionRows(m: Model): { rows: HeatRow[]; shown: Watched[]; mos
 	const all = byOwnTime(m);
 	const ran = all.filter(f => f.wasCalled && !f.data.isPooled);
 	const shown = ran.slice(0, ROWS_BY_NAME);
+	const absent = m.functions.filter(f => !f.data.isWatched).slice(0, ABSENT_ROWS);
 	const most = mostOfAWindow(m, shown);
 	return {
-		rows: shown.map(f => functionRow(m, f, most)), shown, most,
+		rows: [...shown.map(f => functionRow(m, f, most)), ...absent.map(absentRow)], shown, most,
 		more: ran.length - shown.length, idle: all.filter(f => !f.wasCalled).length,
 	};
 }
