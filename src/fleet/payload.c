@@ -40,7 +40,33 @@ static size_t strip_nuls(char *bytes, size_t len)
 	return kept;
 }
 
-static int compress(const char *bytes, size_t len, struct blob *out)
+struct payload_press {
+	ZSTD_CCtx *zstd;
+};
+
+int payload_press_open(struct payload_press **out)
+{
+	struct payload_press *press = calloc(1, sizeof(*press));
+
+	if (press == NULL)
+		return -ENOMEM;
+	press->zstd = ZSTD_createCCtx();
+	if (press->zstd == NULL) {
+		free(press);
+		return -ENOMEM;
+	}
+	*out = press;
+	return 0;
+}
+
+void payload_press_close(struct payload_press *press)
+{
+	if (press != NULL)
+		ZSTD_freeCCtx(press->zstd);
+	free(press);
+}
+
+static int compress(struct payload_press *press, const char *bytes, size_t len, struct blob *out)
 {
 	size_t room = ZSTD_compressBound(len);
 	SCOPED(free_chars) char *content = malloc(room);
@@ -49,7 +75,9 @@ static int compress(const char *bytes, size_t len, struct blob *out)
 
 	if (content == NULL)
 		return -ENOMEM;
-	used = ZSTD_compress(content, room, bytes, len, COMPRESSION_LEVEL);
+	used = press != NULL ? ZSTD_compressCCtx(press->zstd, content, room, bytes, len,
+						 COMPRESSION_LEVEL)
+			     : ZSTD_compress(content, room, bytes, len, COMPRESSION_LEVEL);
 	if (ZSTD_isError(used) || used > UINT32_MAX)
 		return -ENOMEM;
 	fitted = realloc(content, used);
@@ -58,11 +86,11 @@ static int compress(const char *bytes, size_t len, struct blob *out)
 	return 0;
 }
 
-int payload_make(uint32_t server, enum payload_kind kind, struct str bytes, uint64_t most_bytes,
-		 struct wall at, struct payload_row *out)
+int payload_make(struct payload_press *press, struct str bytes, uint64_t most_bytes,
+		 struct payload_row *io_row)
 {
 	SCOPED(free_chars) char *stripped = calloc(bytes.len + (size_t)1, 1);
-	struct payload_row row = { .server = server, .kind = kind, .seen_wall_ns = at.ns };
+	struct payload_row row = *io_row;
 	size_t len;
 
 	if (stripped == NULL)
@@ -72,8 +100,8 @@ int payload_make(uint32_t server, enum payload_kind kind, struct str bytes, uint
 	len = strip_nuls(stripped, bytes.len);
 	row.size_bytes = len;
 	if (payload_digest(stripped, len, &row.digest) != 0 ||
-	    (len <= most_bytes && compress(stripped, len, &row.content) != 0))
+	    (len <= most_bytes && compress(press, stripped, len, &row.content) != 0))
 		return -ENOMEM;
-	*out = row;
+	*io_row = row;
 	return 0;
 }

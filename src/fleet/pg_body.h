@@ -167,9 +167,10 @@ const char *pg_name_of(const struct pg_body *b, uint32_t oid, bool is_role);
 int statement_put_query(struct pg_body *b, const struct statement_key *key,
 			struct statement_known *known);
 
-/* A text or plan into the batch, unless it is there; sets *out_digest. `is_fresh`: also when it is known, hourly. */
+/* A text or plan into the batch, unless it is there; hourly also when it is known. *io_digest: its digest where the caller has it, else none;
+ * it is set. */
 int pg_put_payload(struct pg_body *b, enum payload_kind kind, struct str bytes,
-		   struct digest *out_digest);
+		   struct digest *io_digest);
 
 /* A statement that something is wanted of. */
 struct text_wanted {

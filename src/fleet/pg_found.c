@@ -48,8 +48,8 @@ static int put_plan(struct pg_body *b, const struct plan_found *found,
 		    struct statement_known *known)
 {
 	struct run_row *run = pg_body_run(b, READING_PLANS);
-	struct plan_known made = { .first_wall_ns = b->settings.at.ns, .seen_wall_ns = 0 };
 	struct plan_row row = found->plan;
+	struct plan_known made = { .plan = row.plan, .first_wall_ns = b->settings.at.ns };
 	struct plan_known *plan;
 	int code = pg_put_payload(b, PAYLOAD_PLAN, found->redacted, &made.plan);
 

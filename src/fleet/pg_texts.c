@@ -46,28 +46,29 @@ int statement_put_query(struct pg_body *b, const struct statement_key *key,
 }
 
 int pg_put_payload(struct pg_body *b, enum payload_kind kind, struct str bytes,
-		   struct digest *out_digest)
+		   struct digest *io_digest)
 {
 	const struct payload_known *known;
-	struct payload_row row = { 0 };
-	struct digest digest;
-	int code = payload_digest(bytes.bytes, bytes.len, &digest);
+	struct payload_row row = { .server = b->server->id,
+				   .kind = kind,
+				   .seen_wall_ns = b->settings.at.ns };
+	int code = fleet_digest_is_none(io_digest)
+			   ? payload_digest(bytes.bytes, bytes.len, io_digest)
+			   : 0;
 
 	if (code != 0)
 		return code;
-	known = payloads_find(&b->server->payloads, &digest);
-	*out_digest = digest;
+	known = payloads_find(&b->server->payloads, io_digest);
 	/* With a NUL in it it is another payload: these are stripped. */
 	if (bytes.len > 0 && memchr(bytes.bytes, '\0', bytes.len) != NULL)
 		known = NULL;
-	else if (payloads_find(&b->payloads, &digest) != NULL ||
+	else if (payloads_find(&b->payloads, io_digest) != NULL ||
 		 (known != NULL && (int64_t)known->hour >= b->settings.at.ns / NS_PER_HOUR))
 		return 0;
-	code = payload_make(b->server->id, kind, bytes, b->settings.limits.payload_bytes,
-			    b->settings.at, &row);
+	code = payload_make(b->settings.press, bytes, b->settings.limits.payload_bytes, &row);
 	if (code != 0)
 		return code;
-	*out_digest = row.digest;
+	*io_digest = row.digest;
 	code = fleet_batch_add(b->batch, &table_payload, BLOCK_PUT, &row);
 	free((void *)(uintptr_t)row.content.bytes);
 	return code != 0 ? code : payloads_put(&b->payloads, &row.digest, b->settings.at);

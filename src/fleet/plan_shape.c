@@ -80,11 +80,14 @@ struct plan_mark plan_shape_mark(const struct plan_shape *s)
 struct digest plan_shape_close(struct plan_shape *s, struct plan_mark mark, bool is_object)
 {
 	struct digest digest = { { 0 } };
+	const EVP_MD *kind =
+		NULL; /* once it is begun it stays: to look it up is half of a small hash */
 
-	if (s->hash == NULL)
+	if (s->hash == NULL) {
 		s->hash = EVP_MD_CTX_new();
-	if (s->has_failed || s->hash == NULL ||
-	    EVP_DigestInit_ex(s->hash, EVP_sha256(), NULL) != 1) {
+		kind = EVP_sha256();
+	}
+	if (s->has_failed || s->hash == NULL || EVP_DigestInit_ex(s->hash, kind, NULL) != 1) {
 		s->has_failed = true;
 		return digest;
 	}

@@ -12,9 +12,10 @@
 /* A statement that a plan is wanted of, in the order of its rank. */
 struct plan_wanted {
 	struct statement_key key;
-	struct str text;	/* normalised, any bytes; borrowed until plans_close() */
-	bool is_cut;		/* the text is not whole */
-	struct str user;	/* name of the role key.userid: what "$user" of a path is; empty: not known */
+	struct str text; /* normalised, any bytes; borrowed until plans_close() */
+	bool is_cut;	 /* the text is not whole */
+	struct str
+		user; /* name of the role key.userid: what "$user" of a path is; empty: not known */
 	struct str search_path; /* of the role's or database's settings; empty: not known */
 };
 
@@ -54,9 +55,20 @@ int text_redact(struct str text, char **out, size_t *out_len);
 /* SHA-256. 0 or -ENOMEM. */
 int payload_digest(const void *bytes, size_t len, struct digest *out);
 
-/* A payload row of `bytes`: NULs stripped, digest, zstd; over `most_bytes` the content is left out and the size stays. `content` of the row is
- * owned by the caller (free). -ENOMEM. */
-int payload_make(uint32_t server, enum payload_kind kind, struct str bytes, uint64_t most_bytes,
-		 struct wall at, struct payload_row *out);
+/* What compresses payloads. To make it costs more than to compress a text where a hypervisor answers CPUID: one lasts for all visits of a
+ * thread. */
+struct payload_press;
+
+/* -ENOMEM. */
+int payload_press_open(struct payload_press **out);
+
+/* Accepts NULL. */
+void payload_press_close(struct payload_press *press);
+
+/* Completes the payload row `io_row`, whose server, kind and time the caller has set, for `bytes`: NULs stripped, digest, zstd; over
+ * `most_bytes` the content is left out and the size stays. `press` may be NULL: one is made for it. `content` of the row is owned by the
+ * caller (free). -ENOMEM, and the row is as it was. */
+int payload_make(struct payload_press *press, struct str bytes, uint64_t most_bytes,
+		 struct payload_row *io_row);
 
 #endif

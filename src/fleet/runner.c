@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fleet/plans.h"
 #include "fleet/runner_own.h"
 #include "fleet/settings_copy.h"
 #include "fleet/settings_parts.h"
@@ -48,6 +49,10 @@ int runner_open_with(const struct collect_settings *settings, const struct runne
 		runner_close(r);
 		return code;
 	}
+	if (payload_press_open(&r->press) != 0) {
+		runner_close(r);
+		return err_set(err, -ENOMEM, "cannot visit servers: out of memory");
+	}
 	r->hall.loop = r->loop;
 	/* Only pauses are drawn by it: collectors that start together must not draw the same. */
 	rng_seed(&r->jitter, (uint64_t)loop_wall().ns ^ ((uint64_t)getpid() << 32));
@@ -80,6 +85,7 @@ void runner_close(struct runner *r)
 	workers_close(r->hall.names);
 	workers_close(r->hall.steps);
 	loop_close(r->loop);
+	payload_press_close(r->press);
 	free(r);
 }
 

@@ -60,6 +60,7 @@ struct runner {
 	struct link_hall hall;
 	const struct visit_ops *ops;
 	struct runner_owner owner;
+	struct payload_press *press; /* owned */
 
 	/* Of the settings. */
 	uint64_t cycle_ns, budget_ns;

@@ -353,7 +353,8 @@ static void settle(struct visit *v)
 					       .cycle = (uint64_t)s->cycle,
 					       .capture = gate_answer(s, v->slot),
 					       .readings = s->settings.readings,
-					       .limits = r->visit_limits };
+					       .limits = r->visit_limits,
+					       .press = r->press };
 	v->batch = (struct fleet_batch){ .server = s->id, .cycle = (uint64_t)s->cycle };
 }
 

@@ -1,4 +1,5 @@
 /* text_rewrite.c - normalised texts made to parse again: type $1 becomes $1::type. And the names that search_path decides on. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/scoped.h"
@@ -7,6 +8,8 @@
 /* Types whose constants are written type 'value'. Others are taken when they are quoted or have a schema: in front of a
  * parameter nothing else can stand there. A bare word of others' making may be a keyword (LIMIT $1), so it is left. */
 static const char *const types[] = {
+	/* In the order of their bytes: they are searched. */
+	"bigint",
 	"bit",
 	"bool",
 	"boolean",
@@ -34,14 +37,12 @@ static const char *const types[] = {
 	"int",
 	"int2",
 	"int4",
-	"int4range",
 	"int4multirange",
+	"int4range",
 	"int8",
-	"int8range",
 	"int8multirange",
+	"int8range",
 	"integer",
-	"bigint",
-	"smallint",
 	"interval",
 	"json",
 	"jsonb",
@@ -70,6 +71,7 @@ static const char *const types[] = {
 	"regprocedure",
 	"regrole",
 	"regtype",
+	"smallint",
 	"text",
 	"time",
 	"timestamp",
@@ -97,6 +99,28 @@ static bool is_in(const struct sql_token *t, const char *const *words, size_t co
 		if (sql_is(t, words[i]))
 			return true;
 	return false;
+}
+
+/* A word against a type's name, without regard to case: the names are in small letters. */
+static int compare_type(const void *word, const void *type)
+{
+	const struct sql_token *t = word;
+	const char *name = *(const char *const *)type;
+
+	for (size_t i = 0; i < t->len; i++) {
+		char byte = t->bytes[i];
+		char small = byte >= 'A' && byte <= 'Z' ? (char)(byte + 'a' - 'A') : byte;
+
+		if (small != name[i])
+			return (unsigned char)small < (unsigned char)name[i] ? -1 : 1;
+	}
+	return name[t->len] == '\0' ? 0 : -1;
+}
+
+static bool is_type(const struct sql_token *t)
+{
+	return t->kind == SQL_WORD &&
+	       bsearch(t, types, ARRAY_LEN(types), sizeof(types[0]), compare_type) != NULL;
 }
 
 /* Moves over (n) or (n, m). */
@@ -141,7 +165,7 @@ static bool skip_type(struct sql_scan *s, const struct sql_token *first)
 	if (first->kind != SQL_WORD && first->kind != SQL_NAME)
 		return false;
 	is_qualified = skip_qualified(s);
-	if (!is_qualified && first->kind == SQL_WORD && !is_in(first, types, ARRAY_LEN(types)))
+	if (!is_qualified && first->kind == SQL_WORD && !is_type(first))
 		return false;
 	if (!skip_modifier(s))
 		return false;

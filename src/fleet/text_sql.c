@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define BYTES_OF_SPACE " \t\n\r\f\v"
 #define BYTES_OF_MARKS "+-*/<>=~!@#%^&|`?,()[].;:"
 
 /* How a constant in single quotes ends. */
@@ -21,6 +20,12 @@ struct sql_scan sql_begin(const char *bytes, size_t len)
 static bool is_one_of(const char *set, char byte)
 {
 	return byte != '\0' && strchr(set, byte) != NULL;
+}
+
+/* A blank, \t, \n, \v, \f and \r. */
+static bool is_space(char byte)
+{
+	return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
 static bool is_digit(char byte)
@@ -78,7 +83,7 @@ static bool goes_on(struct sql_scan *s)
 	bool has_line = false;
 
 	for (;;) {
-		if (is_one_of(BYTES_OF_SPACE, peek(&ahead, 0))) {
+		if (is_space(peek(&ahead, 0))) {
 			has_line |= peek(&ahead, 0) == '\n' || peek(&ahead, 0) == '\r';
 			ahead.at++;
 		} else if (peek(&ahead, 0) == '-' && peek(&ahead, 1) == '-') {
@@ -200,8 +205,8 @@ static enum sql_kind scan_one(struct sql_scan *s, bool *out_unsure)
 {
 	char byte = peek(s, 0);
 
-	if (is_one_of(BYTES_OF_SPACE, byte)) {
-		while (is_one_of(BYTES_OF_SPACE, peek(s, 0)))
+	if (is_space(byte)) {
+		while (is_space(peek(s, 0)))
 			s->at++;
 		return SQL_SPACE;
 	}

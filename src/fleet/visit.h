@@ -15,6 +15,7 @@ struct visit_settings {
 		capture;   /* of the statements reading; SQL is built from this answer only */
 	uint32_t readings; /* bits by enum reading_id: what is switched on */
 	struct visit_limits limits;
+	struct payload_press *press; /* borrowed; NULL: payloads make their own */
 };
 
 /* Makes the body of a visit to a PostgreSQL server: facts (when `is_new_connection`), statements, functions, databases, io, settings, then the
