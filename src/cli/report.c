@@ -115,20 +115,19 @@ void report_findings(struct screen *s, const struct findings *f)
 
 void report_more(struct screen *s, size_t findings, uint32_t functions_left)
 {
-	char line[64];
+	char line[64] = "nothing stands out";
 
-	if (findings == 0)
-		screen_put(s, "nothing stands out");
-	else {
+	if (findings > 0)
 		snprintf(line, sizeof(line), "%zu finding%s: tare report --findings", findings,
 			 findings == 1 ? "" : "s");
-		screen_put(s, line);
-	}
-	if (functions_left > 0) {
-		screen_to(s, 47);
-		snprintf(line, sizeof(line), "%u more: tare report --all", functions_left);
-		screen_put(s, line);
-	}
+	screen_put(s, line);
+	screen_to(s, 47);
+	screen_put(s, "page: tare report --html FILE");
+	screen_end(s);
+	if (functions_left == 0)
+		return;
+	snprintf(line, sizeof(line), "%u more: tare report --all", functions_left);
+	screen_put(s, line);
 	screen_end(s);
 }
 
