@@ -62,15 +62,35 @@ function openForPrint(): void {
 	addEventListener('afterprint', () => opened.forEach(d => { d.open = false; }));
 }
 
+/** Goes to a section without touching the fragment, which holds what is chosen. */
+function goTo(id: string): boolean {
+	const target = id === '' || id.includes('=') ? null : document.getElementById(id);
+	if (!target) return false;
+	target.tabIndex = -1;
+	target.focus({ preventScroll: true });
+	target.scrollIntoView();
+	return true;
+}
+
+function followLinks(): void {
+	document.addEventListener('click', e => {
+		const link = e.target instanceof Element ? e.target.closest('a[href^="#"]') : null;
+		if (link && goTo((link.getAttribute('href') ?? '').slice(1))) e.preventDefault();
+	});
+}
+
 /** Calls `draw` once the head is painted; a failure of the script is said where the charts would be. */
 export function start(draw: () => void): void {
 	theme.begin();
 	openForPrint();
+	followLinks();
 	requestAnimationFrame(() => setTimeout(() => {
 		try {
 			fillWhiskers();
 			draw();
 			theme.redraw();
+			$('#charts').dataset.state = 'drawn';
+			goTo(location.hash.slice(1));
 		} catch (e) {
 			$('#charts').prepend(el('p', { class: 'what', role: 'alert' }, 'The charts cannot be drawn: ', String(e)));
 			throw e;

@@ -15,6 +15,7 @@ const FOOT = 4;
 const PAD = 5;
 const LEAST_LABEL = 30;
 const MOST_SOFT = 0.45;
+const NONE: Share = { value: 0, error: 1, coarse: false };
 
 /** What the graph is drawn from; the page changes it and calls show(). */
 export interface FlameView {
@@ -194,7 +195,7 @@ export class Flame {
 		const fits = (text: string) => c.measureText(text).width <= room;
 		const name = b.thin ? `${b.thin.length} thin` : b.box.place.name;
 		c.fillStyle = tok(isPale ? 'soft' : 'ink');
-		c.fillText(start + fitName(name, fits), b.left + 5, y + BOX / 2 - 1);
+		c.fillText(start + fitName(name, fits), b.left + 5, y + (BOX - FOOT) / 2);
 	}
 
 	/* ---- words ---- */
@@ -256,7 +257,7 @@ export class Flame {
 		const out: (Node | string)[] = [];
 		const diff = this.changeOf(b, v);
 		if (diff) out.push(changeWords(diff, ' against A'));
-		if (box.up) out.push(el('span', {}, 'own ', ...(box.own > 0 ? pm(box.ownShare(), v.weights.samples) : ['0'])));
+		if (box.up) out.push(el('span', {}, 'own ', ...pm(box.own > 0 ? box.ownShare() : NONE, v.weights.samples)));
 		const states = box.states.map((w, i) => [box.total > 0 ? w / box.total : 0, i] as const).filter(([p]) => p > 0.005);
 		out.push(el('span', {}, states.map(([p, i]) => `${STATE_SIGNS[i]} ${Math.round(p * 100)}${NBSP}% ${STATE_WORDS[i]}`).join('  ')));
 		const where = [box.place.module, box.place.source].filter(Boolean).join(' · ');

@@ -1,5 +1,5 @@
 // record.ts - the page of a recording of samples: what is chosen, and what is drawn of it.
-import { $, el, fill } from '../common/dom';
+import { el, fill } from '../common/dom';
 import { get, keep, onChange } from '../common/fragment';
 import { begin, type KeyRow } from '../common/keys';
 import { keySample, STATE_SIGNS, STATE_TOKENS, STATE_WORDS } from '../common/looks';
@@ -7,7 +7,6 @@ import { counted, day, duration, exact, pm, timeOfDay } from '../common/numbers'
 import { choice, flip, readData, section, sheet, start, twin } from '../common/page';
 import { makeSearch } from '../common/search';
 import { type Column, type Row, SortedTable, table } from '../common/table';
-import { redraw } from '../common/theme';
 import { clockTicks, Heat } from '../common/timeline';
 import { Flame } from './flame';
 import { type Range, type RecordData, Run, type Weights } from './run';
@@ -360,6 +359,4 @@ start(() => {
 		return;
 	}
 	new RecordPage(data);
-	redraw();
-	$('#charts').dataset.state = 'drawn';
 });

@@ -1,8 +1,8 @@
 // tables.ts - the twin of the flame graph: functions with their errors, who calls them and whom they call; threads.
 import { type Child, el, svg } from '../common/dom';
 import { STATE_SIGNS, STATE_TOKENS, STATE_WORDS } from '../common/looks';
-import { exact, exactShare, NBSP, pm } from '../common/numbers';
-import { type Share } from '../common/stats';
+import { exact, exactShare, NBSP, pm, shareWords } from '../common/numbers';
+import { COARSE_BELOW, type Share } from '../common/stats';
 import { type AnyCell, type Column, type Row, table } from '../common/table';
 import { axis, whisker } from '../common/whisker';
 import { changeWords } from './flame';
@@ -36,8 +36,14 @@ function strip(states: States, total: number): Child {
 	return g;
 }
 
+/** No sample was there: it is not 0, but under what so many could have missed. */
+export function noneSeen(samples: number): HTMLElement {
+	const words = shareWords({ value: 0, error: 1, coarse: samples < COARSE_BELOW }, samples);
+	return el('span', { class: 'pm', title: 'none seen' }, words.number);
+}
+
 function shareCell(share: Share, total: number, samples: number): AnyCell {
-	if (!(total > 0)) return { v: 0, n: samples > 0 ? '0' : '' };
+	if (!(total > 0)) return { v: 0, n: noneSeen(samples) };
 	const nodes = pm(share, samples);
 	return { v: share.value, n: share.coarse ? el('i', { class: 'coarse' }, ...nodes) : nodes };
 }

@@ -124,7 +124,7 @@ export function rowsOf(run: Run, threads: ThreadTime[]): HeatRow[] {
 	if (why) {
 		const isDenied = why.startsWith('not allowed');
 		out.push({
-			name: `kernel stacks, ${isDenied ? 'not allowed' : 'not measured'}`, height: 18, draw: () => undefined,
+			name: isDenied ? 'kernel ⊘ not allowed' : 'kernel — not measured', height: 18, draw: () => undefined,
 			over: isDenied ? looks.denied : looks.unmeasured,
 		});
 	}
