@@ -138,11 +138,12 @@ static void put_functions(struct text *t, const struct report *r)
 	};
 	uint32_t shown = a->functions < PAGE_PLAIN_ROWS ? a->functions : PAGE_PLAIN_ROWS;
 
+	text_put(t, "<div class=\"sheet wide\">");
 	put_header(t, "Functions", columns, ARRAY_LEN(columns));
 	for (uint32_t i = 0; i < shown; i++)
 		put_row(t, r, &a->rows[i], columns, ARRAY_LEN(columns));
 	put_left_out(t, a->functions - shown, ARRAY_LEN(columns) + 1);
-	text_put(t, "</tbody></table>\n");
+	text_put(t, "</tbody></table></div>\n");
 }
 
 /* ---- slow frames ---- */
@@ -191,7 +192,8 @@ static void put_slow_frames(struct text *t, const struct report *r)
 	watch_put_frames(&counts, r->recording);
 	text_put(t, "<p>");
 	page_put_words(t, text_chars(&counts), NULL);
-	text_put(t, "</p>\n<table><caption>The longest frames</caption><thead><tr>"
+	text_put(t, "</p>\n<div class=\"sheet wide\"><table><caption>The longest "
+		    "frames</caption><thead><tr>"
 		    "<th scope=\"col\" class=\"l\">when</th><th scope=\"col\">length</th>"
 		    "<th scope=\"col\" class=\"l\">largest part</th><th scope=\"col\">its part</th>"
 		    "</tr></thead><tbody>\n");
@@ -205,7 +207,7 @@ static void put_slow_frames(struct text *t, const struct report *r)
 			    "<tr><td class=\"l\" colspan=\"4\">%u more kept: tare report --slow"
 			    "</td></tr>\n",
 			    r->recording->slow_count - shown);
-	text_put(t, "</tbody></table>\n");
+	text_put(t, "</tbody></table></div>\n");
 	t->has_failed |= counts.has_failed;
 }
 

@@ -2,15 +2,12 @@
  * Usage: make_fleet KIND URL      KIND: shop (three servers, two hours, a plan that changes, a server that is never reached),
  * holes (the same, but one server was started again, and the other was away for over an hour), hostile (names that would take over a
  * terminal), empty */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
+#include "cli/fleet_pen.h"
 #include "core/scoped.h"
 #include "core/units.h"
-#include "store/fleet_store.h"
 
 #define START_NS  (INT64_C(1764471600) * (int64_t)NS_PER_S) /* 2025-11-30 03:00:00 UTC */
 #define CYCLE_NS  ((int64_t)(60 * NS_PER_S))
@@ -22,45 +19,8 @@
 #define AWAY_FROM  40
 #define AWAY_TO	   110
 
-static const struct fleet_store_ops *store;
-static void *db;
+static struct fleet_pen pen;
 static bool has_holes;
-
-__attribute__((noreturn)) static void die(const char *what, int rc, const struct err *err)
-{
-	fprintf(stderr, "make_fleet: %s: %s (%d)\n", what, err->msg, rc);
-	exit(2);
-}
-
-static void add(struct fleet_batch *b, const struct table *t, const void *row)
-{
-	int rc = fleet_batch_add(b, t, BLOCK_PUT, row);
-
-	if (rc != 0)
-		die("cannot add a row", rc, &ERR_EMPTY);
-}
-
-static struct str str(const char *chars)
-{
-	return (struct str){ chars, (uint32_t)strlen(chars) };
-}
-
-/* A payload whose digest is `id` in its first byte: nobody here looks whether it fits. */
-static struct digest add_payload(struct fleet_batch *b, uint8_t id, uint32_t kind,
-				 const char *content)
-{
-	char packed[4096];
-	size_t len = strlen(content);
-	struct payload_row row = {
-		.server = b->server, .kind = kind, .size_bytes = len, .seen_wall_ns = START_NS
-	};
-
-	row.digest.bytes[0] = id;
-	row.content = (struct blob){ packed, (uint32_t)ZSTD_compress(packed, sizeof(packed),
-								     content, len, 3) };
-	add(b, &table_payload, &row);
-	return row.digest;
-}
 
 /* What a statement of these tests is and does in a visit. */
 struct made {
@@ -100,10 +60,10 @@ static void add_queries(struct fleet_batch *b)
 	for (size_t i = 0; i < ARRAY_LEN(shop); i++) {
 		struct query_row row = { .server = b->server,
 					 .key = key_of(shop[i].queryid),
-					 .database = str("shop"),
-					 .user = str("web"),
+					 .database = fleet_pen_str("shop"),
+					 .user = fleet_pen_str("web"),
 					 .text_bytes = strlen(shop[i].text),
-					 .command = str(shop[i].command),
+					 .command = fleet_pen_str(shop[i].command),
 					 .first_wall_ns = START_NS,
 					 .seen_wall_ns = START_NS };
 		struct no_plan_row no_plan = { .server = b->server,
@@ -113,10 +73,11 @@ static void add_queries(struct fleet_batch *b)
 					       .again_wall_ns = START_NS + 1440 * CYCLE_NS,
 					       .tries = 1 };
 
-		row.text = add_payload(b, (uint8_t)(10 + i), PAYLOAD_TEXT, shop[i].text);
-		add(b, &table_query, &row);
+		row.text = fleet_pen_payload(b, (uint32_t)(10 + i), PAYLOAD_TEXT,
+					     fleet_pen_str(shop[i].text), START_NS);
+		fleet_pen_add(b, &table_query, &row);
 		if (shop[i].no_plan != PLAN_OK)
-			add(b, &table_no_plan, &no_plan);
+			fleet_pen_add(b, &table_no_plan, &no_plan);
 	}
 }
 
@@ -125,16 +86,16 @@ static void add_plan(struct fleet_batch *b, uint8_t id, int64_t queryid, const c
 {
 	struct plan_row row = { .server = b->server,
 				.key = key_of(queryid),
-				.search_path = str("public"),
+				.search_path = fleet_pen_str("public"),
 				.total_cost = cost,
 				.plan_rows = 2,
 				.plan_bytes = strlen(content),
 				.first_wall_ns = from_ns,
 				.seen_wall_ns = to_ns };
 
-	row.plan = add_payload(b, id, PAYLOAD_PLAN, content);
+	row.plan = fleet_pen_payload(b, id, PAYLOAD_PLAN, fleet_pen_str(content), START_NS);
 	row.shape.bytes[0] = id;
-	add(b, &table_plan, &row);
+	fleet_pen_add(b, &table_plan, &row);
 }
 
 static void add_run(struct fleet_batch *b, uint32_t reading, int64_t at_ns, uint32_t capture,
@@ -156,7 +117,7 @@ static void add_run(struct fleet_batch *b, uint32_t reading, int64_t at_ns, uint
 		row.plans = 2;
 		row.new_plans = b->cycle == CHANGE_AT;
 	}
-	add(b, &table_run, &row);
+	fleet_pen_add(b, &table_run, &row);
 }
 
 /* Why a visit's differences are what they are. */
@@ -194,7 +155,7 @@ static void add_statements(struct fleet_batch *b, int64_t at_ns, int visit)
 			for (int c = 0; c < STATEMENT_COUNTERS; c++)
 				row.counters[c] = NOT_MEASURED;
 		}
-		add(b, &table_statement, &row);
+		fleet_pen_add(b, &table_statement, &row);
 	}
 }
 
@@ -207,7 +168,7 @@ static void add_capture(struct fleet_batch *b, int64_t at_ns)
 				   .tried_wall_ns = at_ns };
 
 	if (has_holes)
-		add(b, &table_capture, &row);
+		fleet_pen_add(b, &table_capture, &row);
 }
 
 static void add_function(struct fleet_batch *b, int64_t at_ns)
@@ -216,14 +177,14 @@ static void add_function(struct fleet_batch *b, int64_t at_ns)
 				    .at_wall_ns = at_ns,
 				    .dbid = 16384,
 				    .funcid = 20001,
-				    .database = str("shop"),
-				    .name = str("public.nightly_rollup(date)"),
+				    .database = fleet_pen_str("shop"),
+				    .name = fleet_pen_str("public.nightly_rollup(date)"),
 				    .span_ns = (uint64_t)CYCLE_NS };
 
 	row.counters[FUNCTION_CALLS] = COUNTER(1);
 	row.counters[FUNCTION_TOTAL_NS] = COUNTER(690 * MS);
 	row.counters[FUNCTION_SELF_NS] = COUNTER(80 * MS);
-	add(b, &table_function, &row);
+	fleet_pen_add(b, &table_function, &row);
 }
 
 static void add_waits(struct fleet_batch *b, int64_t at_ns, int visit)
@@ -231,8 +192,8 @@ static void add_waits(struct fleet_batch *b, int64_t at_ns, int visit)
 	struct wait_row cpu = { .server = b->server,
 				.at_wall_ns = at_ns,
 				.dbid = 16384,
-				.backend = str("client backend"),
-				.state = str("active"),
+				.backend = fleet_pen_str("client backend"),
+				.state = fleet_pen_str("active"),
 				.seen = 3,
 				.looks = 2 };
 	struct wait_row read = cpu;
@@ -240,19 +201,19 @@ static void add_waits(struct fleet_batch *b, int64_t at_ns, int visit)
 					 .at_wall_ns = at_ns,
 					 .pid = 4711,
 					 .blocker_pid = 4712,
-					 .lock_type = str("transactionid"),
-					 .lock_mode = str("ShareLock"),
-					 .relation = str("public.stock"),
-					 .blocker_state = str("idle in transaction"),
+					 .lock_type = fleet_pen_str("transactionid"),
+					 .lock_mode = fleet_pen_str("ShareLock"),
+					 .relation = fleet_pen_str("public.stock"),
+					 .blocker_state = fleet_pen_str("idle in transaction"),
 					 .waited_ns = 12 * NS_PER_S };
 
-	read.wait_type = str("IO");
-	read.wait_event = str("DataFileRead");
+	read.wait_type = fleet_pen_str("IO");
+	read.wait_event = fleet_pen_str("DataFileRead");
 	read.seen = 1;
-	add(b, &table_wait, &cpu);
-	add(b, &table_wait, &read);
+	fleet_pen_add(b, &table_wait, &cpu);
+	fleet_pen_add(b, &table_wait, &read);
 	if (b->server == 2 && visit == 50)
-		add(b, &table_blocking, &blocking);
+		fleet_pen_add(b, &table_blocking, &blocking);
 }
 
 static void add_visit(struct fleet_batch *b, int visit)
@@ -281,16 +242,6 @@ static void add_visit(struct fleet_batch *b, int visit)
 	}
 }
 
-static void put(const struct fleet_batch *b)
-{
-	struct err err = ERR_EMPTY;
-	bool was_there = false;
-	int rc = store->put(db, &b, 1, &was_there, &err);
-
-	if (rc != 0)
-		die("cannot put", rc, &err);
-}
-
 static void put_failure(uint32_t server, int visit)
 {
 	struct fleet_batch b = { .server = server, .cycle = (uint64_t)visit };
@@ -300,17 +251,16 @@ static void put_failure(uint32_t server, int visit)
 			       .cycle = (uint64_t)visit,
 			       .outcome = RUN_ERROR,
 			       .sqlstate = STR_EMPTY,
-			       .reason = str("cannot connect: connection refused") };
+			       .reason = fleet_pen_str("cannot connect: connection refused") };
 
-	add(&b, &table_run, &row);
-	put(&b);
-	fleet_batch_free(&b);
+	fleet_pen_add(&b, &table_run, &row);
+	fleet_pen_put(&pen, &b);
 }
 
 static void put_collector(void)
 {
 	struct fleet_batch b = { .server = 0, .cycle = 0 };
-	struct collector_row row = { .collector = str("ops-1"),
+	struct collector_row row = { .collector = fleet_pen_str("ops-1"),
 				     .at_wall_ns = START_NS + (VISITS - 1) * CYCLE_NS,
 				     .cpu_ns = 12 * MS,
 				     .rss_bytes = 9 << 20,
@@ -318,9 +268,8 @@ static void put_collector(void)
 				     .turn_slots = 1,
 				     .one_in = 4 };
 
-	add(&b, &table_collector, &row);
-	put(&b);
-	fleet_batch_free(&b);
+	fleet_pen_add(&b, &table_collector, &row);
+	fleet_pen_put(&pen, &b);
 }
 
 /* Who they are, as they were last seen. */
@@ -330,40 +279,30 @@ static void put_servers(const struct server_row *servers, size_t count, const ch
 		struct fleet_batch b = { .server = servers[i].server, .cycle = VISITS };
 		struct server_row row = servers[i];
 
-		row.version = str(version);
-		row.role = str("tare");
+		row.version = fleet_pen_str(version);
+		row.role = fleet_pen_str("tare");
 		row.first_wall_ns = START_NS;
 		row.seen_wall_ns = START_NS + (VISITS - 1) * CYCLE_NS;
-		add(&b, &table_server, &row);
-		put(&b);
-		fleet_batch_free(&b);
+		fleet_pen_add(&b, &table_server, &row);
+		fleet_pen_put(&pen, &b);
 	}
-}
-
-static void enrol(struct server_row *servers, size_t count)
-{
-	struct err err = ERR_EMPTY;
-	int rc = store->enrol(db, servers, count, &err);
-
-	if (rc != 0)
-		die("cannot enrol", rc, &err);
 }
 
 static void make_shop(void)
 {
 	struct server_row servers[] = {
-		{ .name = str("shop-1"),
-		  .kind = str("postgresql"),
-		  .address = str("db1:5432/shop") },
-		{ .name = str("shop-2"),
-		  .kind = str("postgresql"),
-		  .address = str("db2:5432/shop") },
-		{ .name = str("archive"),
-		  .kind = str("postgresql"),
-		  .address = str("db3:5432/archive") },
+		{ .name = fleet_pen_str("shop-1"),
+		  .kind = fleet_pen_str("postgresql"),
+		  .address = fleet_pen_str("db1:5432/shop") },
+		{ .name = fleet_pen_str("shop-2"),
+		  .kind = fleet_pen_str("postgresql"),
+		  .address = fleet_pen_str("db2:5432/shop") },
+		{ .name = fleet_pen_str("archive"),
+		  .kind = fleet_pen_str("postgresql"),
+		  .address = fleet_pen_str("db3:5432/archive") },
 	};
 
-	enrol(servers, ARRAY_LEN(servers));
+	fleet_pen_enrol(&pen, servers, ARRAY_LEN(servers));
 	for (int visit = 0; visit < VISITS; visit++) {
 		for (uint32_t server = 1; server <= 2; server++) {
 			struct fleet_batch b = { .server = server, .cycle = (uint64_t)visit };
@@ -373,8 +312,7 @@ static void make_shop(void)
 				continue;
 			}
 			add_visit(&b, visit);
-			put(&b);
-			fleet_batch_free(&b);
+			fleet_pen_put(&pen, &b);
 		}
 		put_failure(3, visit);
 	}
@@ -385,25 +323,27 @@ static void make_shop(void)
 static void make_hostile(void)
 {
 	static const char name[] = "x\x1b[2J\x1b]0;gone\x07\xe2\x80\xae";
-	struct server_row servers[] = {
-		{ .name = str(name), .kind = str("postgresql"), .address = str(name) }
-	};
+	struct server_row servers[] = { { .name = fleet_pen_str(name),
+					  .kind = fleet_pen_str("postgresql"),
+					  .address = fleet_pen_str(name) } };
 	struct fleet_batch b = { .server = 1, .cycle = 1 };
 	struct statement_row ran = {
 		.server = 1, .at_wall_ns = START_NS, .key = key_of(5), .span_ns = 1
 	};
 	struct query_row query = { .server = 1,
 				   .key = key_of(5),
-				   .database = str(name),
-				   .user = str(name),
-				   .command = str(name) };
+				   .database = fleet_pen_str(name),
+				   .user = fleet_pen_str(name),
+				   .command = fleet_pen_str(name) };
 
-	enrol(servers, 1);
+	fleet_pen_enrol(&pen, servers, 1);
 	for (int c = 0; c < STATEMENT_COUNTERS; c++)
 		ran.counters[c] = COUNTER(7 * MS);
-	query.text = add_payload(&b, 1, PAYLOAD_TEXT, "select \x1b[31m\x9b 1\xff\xe2\x80\xae");
-	add(&b, &table_query, &query);
-	add(&b, &table_statement, &ran);
+	query.text =
+		fleet_pen_payload(&b, 1, PAYLOAD_TEXT,
+				  fleet_pen_str("select \x1b[31m\x9b 1\xff\xe2\x80\xae"), START_NS);
+	fleet_pen_add(&b, &table_query, &query);
+	fleet_pen_add(&b, &table_statement, &ran);
 	add_run(&b, READING_VISIT, START_NS, CAPTURE_NONE, 0);
 	add_plan(&b, 2, 5,
 		 "[{\"Plan\": {\"Node Type\": \"Seq \\u001b[31mScan\", \"Relation Name\": "
@@ -411,30 +351,22 @@ static void make_hostile(void)
 		 START_NS, START_NS, 1);
 	add_plan(&b, 3, 5, "[{\"Plan\": {\"Node Type\": \"Index\\u0007 Scan\"}}]", START_NS + 1,
 		 START_NS + 1, 1);
-	put(&b);
-	fleet_batch_free(&b);
+	fleet_pen_put(&pen, &b);
 	put_servers(servers, 1, name);
 }
 
 int main(int argc, char **argv)
 {
-	struct err err = ERR_EMPTY;
-	int rc;
-
 	if (argc != 3) {
 		fprintf(stderr, "usage: make_fleet shop|holes|hostile|empty URL\n");
 		return 2;
 	}
-	rc = fleet_store_find(argv[2], &store, &err);
-	if (rc == 0)
-		rc = store->open(argv[2], FLEET_WRITE, &db, &err);
-	if (rc != 0)
-		die("cannot open", rc, &err);
+	fleet_pen_open(&pen, argv[2]);
 	has_holes = strcmp(argv[1], "holes") == 0;
 	if (strcmp(argv[1], "shop") == 0 || has_holes)
 		make_shop();
 	else if (strcmp(argv[1], "hostile") == 0)
 		make_hostile();
-	store->close(db);
+	fleet_pen_close(&pen);
 	return 0;
 }

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "cli/make_watch.h"
+#include "cli/save_recording.h"
 #include "core/scoped.h"
 #include "core/units.h"
-#include "store/store.h"
 #include "unit/build_recording.h"
 #include "unit/watch_kinds.h"
 
@@ -154,49 +154,11 @@ static const struct {
 	{ "watch_hostile", make_watch_hostile },
 };
 
-static int save(const struct recording *r, const char *path, struct err *err)
-{
-	const struct store_limits limits = { .bytes = 4 << 20 };
-	const struct changes changes = {
-		.nodes = r->nodes,
-		.frames = r->frames,
-		.slots = r->slots,
-		.contexts = r->contexts,
-		.ledger = r->ledger,
-		.watch = (struct watch_row *)&r->watch,
-		.watched = r->watched,
-		.windows = r->windows,
-		.slow = r->slow,
-		.slow_parts = r->slow_parts,
-		.node_count = r->node_count,
-		.frame_count = r->frame_count,
-		.slot_count = r->slot_count,
-		.context_count = r->context_count,
-		.ledger_count = r->ledger_count,
-		.watch_count = r->watched_count > 0,
-		.watched_count = r->watched_count,
-		.window_count = r->window_count,
-		.slow_count = r->slow_count,
-		.slow_part_count = r->slow_part_count,
-		.slots_from = NO_ID,
-		.ledger_from = NO_ID,
-	};
-	struct store_saved saved;
-	void *db;
-	int code = store_sqlite.create(path, &limits, &db, err);
-
-	if (code != 0)
-		return code;
-	code = store_sqlite.save(db, &r->label, &changes, &saved, err);
-	store_sqlite.close(db);
-	return code;
-}
-
 static int save_or_say(const struct recording *r, const char *path)
 {
 	struct err err = ERR_EMPTY;
 
-	if (save(r, path, &err) == 0)
+	if (save_recording(r, path, 4 << 20, &err) == 0)
 		return 0;
 	fprintf(stderr, "make_recording: %s\n", err.msg);
 	return 2;

@@ -11,7 +11,7 @@
 
 #include "core/units.h"
 
-#define ROOM 512u
+#define ROOM 4500u
 
 /* Rows are taken once: pointers to them stay good. */
 static void *rows(size_t size)
@@ -71,7 +71,11 @@ static struct str keep_name(struct build *b, const char *bytes, size_t len)
 	char *copy = malloc(len + 1);
 
 	assert_non_null(copy);
-	assert_true(b->name_count < sizeof(b->names) / sizeof(b->names[0]));
+	if (b->name_count == b->name_room) {
+		b->name_room = b->name_room == 0 ? 256 : 2 * b->name_room;
+		b->names = realloc(b->names, b->name_room * sizeof(*b->names));
+		assert_non_null(b->names);
+	}
 	memcpy(copy, bytes, len);
 	copy[len] = '\0';
 	b->names[b->name_count++] = copy;
@@ -201,9 +205,16 @@ struct context_row *build_hostile(struct build *b, const char *thread, struct st
 	struct frame_row root = thread_frame(b, thread, strlen(thread));
 	struct frame_row leaf = { .kind = FRAME_NATIVE,
 				  .name = keep_name(b, name.bytes, name.len) };
-	uint32_t node = node_id(b, NO_ID, frame_id(b, &root));
 
-	return add_context(b, node_id(b, node, frame_id(b, &leaf)), ns, kept);
+	return build_leaf(b, &root, &leaf, ns, kept);
+}
+
+struct context_row *build_leaf(struct build *b, const struct frame_row *thread,
+			       const struct frame_row *leaf, uint64_t ns, uint64_t kept)
+{
+	uint32_t node = node_id(b, NO_ID, frame_id(b, thread));
+
+	return add_context(b, node_id(b, node, frame_id(b, leaf)), ns, kept);
 }
 
 struct ledger_row *build_window(struct build *b, uint64_t sample_ns, uint64_t fixed_ns)
@@ -238,6 +249,8 @@ void build_free(struct build *b)
 {
 	for (size_t i = 0; i < b->name_count; i++)
 		free(b->names[i]);
-	b->name_count = 0;
+	free(b->names);
+	b->names = NULL;
+	b->name_count = b->name_room = 0;
 	recording_free(&b->r);
 }

@@ -9,8 +9,8 @@
 
 struct build {
 	struct recording r;
-	char *names[1024]; /* owned */
-	size_t name_count;
+	char **names; /* owned */
+	size_t name_count, name_room;
 };
 
 /* Begins one: finished, 10 ms, 32 batches, a price of 0.5 %, an hour long on "host". */
@@ -23,6 +23,10 @@ struct context_row *build_context(struct build *b, const char *path, uint64_t ns
 /* Adds a context with one frame below `thread` whose name may hold any bytes. */
 struct context_row *build_hostile(struct build *b, const char *thread, struct str name, uint64_t ns,
 				  uint64_t kept);
+
+/* The same with frames of any kind; their strings are borrowed as long as the recording is. */
+struct context_row *build_leaf(struct build *b, const struct frame_row *thread,
+			       const struct frame_row *leaf, uint64_t ns, uint64_t kept);
 
 /* Adds a window of a second to the ledger. */
 struct ledger_row *build_window(struct build *b, uint64_t sample_ns, uint64_t fixed_ns);

@@ -50,12 +50,13 @@ export function whisker(value: number, error: number, max: number, look: Whisker
 	return g;
 }
 
-/** Draws the whiskers whose places the head has: value, error, axis, limit, colour, width, coarse. */
+/** Draws the whiskers whose places the head has: value, error, axis, limit, colour, width, coarse. None is wider than its place. */
 export function fillWhiskers(): void {
 	document.querySelectorAll<HTMLElement>('[data-wh]').forEach(place => {
 		const [value, error, max, limit, colour, width, coarse] = (place.dataset.wh ?? '').split(',');
 		place.append(whisker(Number(value), Number(error), Number(max), {
-			limit: Number(limit), colour: colour || 'edge', width: Number(width) || 220, coarse: coarse === '1',
+			limit: Number(limit), colour: colour || 'edge', coarse: coarse === '1',
+			width: Math.min(Number(width) || 220, place.clientWidth || Infinity),
 		}));
 	});
 }
