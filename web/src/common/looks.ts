@@ -11,10 +11,9 @@ export const STATE_TOKENS = ['run', 'wait', 'queue'] as const;
 export const STATE_SIGNS = ['●', '○', '◐'] as const;
 export const STATE_WORDS = ['running', 'waiting', 'runnable'] as const;
 
-/** Sizes the canvas to its parent's width and `height`, in the screen's own pixels, and clears it. */
-export function pen(canvas: HTMLCanvasElement, height: number): [Pen, number] {
+/** Sizes the canvas to `width`, its parent's where none is given, and `height`, in the screen's own pixels, and clears it. */
+export function pen(canvas: HTMLCanvasElement, height: number, width = canvas.parentElement?.clientWidth ?? 0): [Pen, number] {
 	const ratio = devicePixelRatio || 1;
-	const width = canvas.parentElement?.clientWidth ?? 0;
 	canvas.style.height = `${height}px`;
 	canvas.width = Math.max(1, Math.round(width * ratio));
 	canvas.height = Math.max(1, Math.round(height * ratio));

@@ -29,16 +29,20 @@ export function twin(words: string, table: HTMLElement): HTMLDetailsElement {
 /** Buttons of which one is pressed. */
 export function choice<T extends string>(
 	words: string, options: readonly (readonly [T, string])[], first: T, choose: (value: T) => void,
-): { element: HTMLElement; press(value: T): void; value(): T } {
+): { element: HTMLElement; press(value: T): void; mark(value: T): void; value(): T } {
 	let now = first;
 	const buttons = options.map(([value, title]) =>
 		el('button', { type: 'button', 'aria-pressed': String(value === first), 'data-value': value, onclick: () => press(value) }, title));
-	function press(value: T): void {
+	/** Shows that it is chosen, and tells nobody. */
+	function mark(value: T): void {
 		now = value;
 		buttons.forEach(b => b.setAttribute('aria-pressed', String(b.dataset.value === value)));
+	}
+	function press(value: T): void {
+		mark(value);
 		choose(value);
 	}
-	return { element: el('span', { class: 'seg', role: 'group', 'aria-label': words }, ...buttons), press, value: () => now };
+	return { element: el('span', { class: 'seg', role: 'group', 'aria-label': words }, ...buttons), press, mark, value: () => now };
 }
 
 /** A button that is on or off. */

@@ -55,6 +55,7 @@ export class Heat {
 	/** Drags set B without Shift. */
 	setsB = false;
 	private canvas: HTMLCanvasElement;
+	private readonly rows = document.createElement('canvas');
 	private labels: HTMLUListElement;
 	private look: HeatLook;
 	private current: 'a' | 'b' = 'a';
@@ -136,8 +137,14 @@ export class Heat {
 	}
 
 	draw(): void {
-		const [c, w] = pen(this.canvas, this.height());
-		this.width = w;
+		this.width = this.canvas.parentElement?.clientWidth ?? 0;
+		this.drawRows();
+		this.drawOver();
+	}
+
+	/** All that stays the same while the pointer moves. */
+	private drawRows(): void {
+		const [c, w] = pen(this.rows, this.height(), this.width);
 		const columns = this.columns();
 		let y = TOP;
 		this.tops = [];
@@ -154,7 +161,14 @@ export class Heat {
 		this.drawLost(c, y - 2);
 		this.drawMarks(c, y - 2);
 		this.drawAxis(c, y);
-		this.drawRanges(c, y);
+	}
+
+	/** The rows, and over them the ranges and the line under the pointer. */
+	private drawOver(): void {
+		const height = this.height();
+		const [c, w] = pen(this.canvas, height, this.width);
+		if (w > 0) c.drawImage(this.rows, 0, 0, w, height);
+		this.drawRanges(c, height - AXIS);
 	}
 
 	private drawLost(c: Pen, bottom: number): void {
@@ -233,9 +247,9 @@ export class Heat {
 		c.fillText(name, tab + 5, 1);
 	}
 
-	/** Draws, keeps the ranges, and tells the page. */
+	/** Shows and keeps the ranges, and tells the page. */
 	tell(): void {
-		this.draw();
+		this.drawOver();
 		keep('a', this.a ? this.a.join('-') : '');
 		keep('b', this.b ? this.b.join('-') : '');
 		this.look.onRange(this.a, this.b);
@@ -283,7 +297,7 @@ export class Heat {
 		cv.onpointermove = e => {
 			this.hover = this.slotAt(e);
 			if (this.start >= 0) this.put(this.current, this.dragged(this.start, this.hover));
-			this.draw();
+			this.drawOver();
 			this.look.onHover?.(this.hover, this.rowAt(e));
 		};
 		cv.onpointerup = e => {
@@ -295,7 +309,7 @@ export class Heat {
 		cv.onpointercancel = () => { this.start = -1; };
 		cv.onpointerleave = () => {
 			this.hover = -1;
-			this.draw();
+			this.drawOver();
 			this.look.onHover?.(-1, null);
 		};
 		cv.onkeydown = e => {

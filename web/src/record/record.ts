@@ -246,8 +246,8 @@ class RecordPage {
 		this.chosen.byState = get('c') === 'state';
 		this.invert.setAttribute('aria-pressed', String(this.chosen.isInverted));
 		this.below.setAttribute('aria-pressed', String(this.chosen.isUp));
-		this.group.press(this.chosen.group);
-		this.colour.press(this.chosen.byState ? 'state' : 'module');
+		this.group.mark(this.chosen.group);
+		this.colour.mark(this.chosen.byState ? 'state' : 'module');
 		this.heat.readFragment();
 		this.heat.tell();
 	}
