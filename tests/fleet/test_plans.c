@@ -604,6 +604,7 @@ static void between_two_plans_no_transaction_is_open(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(between_two_plans_no_transaction_is_open),
 		cmocka_unit_test(normalised_texts_have_a_plan_or_a_reason),
 		cmocka_unit_test(a_plan_is_generic_and_whole),
 		cmocka_unit_test(of_utilities_nothing_is_asked),
@@ -625,7 +626,6 @@ int main(void)
 		cmocka_unit_test(each_statement_is_told_of_once_in_few_questions),
 		cmocka_unit_test(
 			parameters_are_counted_by_the_server_when_it_reads_the_text_in_another_way),
-		cmocka_unit_test(between_two_plans_no_transaction_is_open),
 	};
 
 	return cmocka_run_group_tests(tests, open_stage, close_stage);
