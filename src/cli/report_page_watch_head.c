@@ -102,6 +102,14 @@ static void put_share(struct text *t, const struct report *r, const struct watch
 	text_put(t, whole_of(r));
 }
 
+/* Can anything be said of its share? */
+static bool has_share(const struct report *r, const struct watched_answer *answer)
+{
+	const struct estimate *share = share_of(r, answer);
+
+	return share->is_known && (share->has_error || answer->calls.is_below_floor);
+}
+
 static bool has_grown(const struct watched_answer *answer)
 {
 	return answer->mean_growth.has_grown || answer->p99_growth.has_grown;
@@ -122,7 +130,7 @@ static bool lead_of_largest(struct text *t, const struct report *r,
 {
 	const struct watched_answer *largest = watch_slow_largest(r->watch);
 
-	if (largest == NULL || !largest->share_of_frame.is_known)
+	if (largest == NULL || !has_share(r, largest))
 		return false;
 	text_put(t, "Over the whole run ");
 	watch_put_name(t, largest->row);
@@ -146,7 +154,7 @@ static bool lead_of_next(struct text *t, const struct report *r,
 	for (uint32_t i = 0; i < r->watch->timed; i++) {
 		const struct watched_answer *answer = &r->watch->rows[i];
 
-		if (answer == told || answer->cannot_rank)
+		if (answer == told || answer->cannot_rank || !has_share(r, answer))
 			continue;
 		watch_put_name(t, answer->row);
 		text_put(t, told != NULL ? " comes next: " : " takes ");
@@ -177,7 +185,7 @@ static bool lead_of_calls(struct text *t, const struct report *r,
 	text_put(t, " is called most often, ");
 	watch_put_about(t, most->count.value);
 	text_put(t, TEXT_NBSP "times.");
-	if (most->own_ns.is_known) {
+	if (has_share(r, most)) {
 		text_put(t, " It takes ");
 		put_share(t, r, most);
 		text_put(t, ".");
@@ -290,7 +298,7 @@ static void put_first_row(struct text *t, const struct first *row, double axis)
 		watch_put_share(&share, row->share);
 	page_put_words(t, text_chars(&share), NULL);
 	text_put(t, "</td><td class=\"w\">");
-	if (!row->is_at_most)
+	if (!row->is_at_most && row->share.has_error)
 		put_whisker(t, &row->share, axis, FIRST_WIDTH,
 			    row->answer != NULL ? "run" : "edge");
 	text_put(t, "</td></tr>\n");

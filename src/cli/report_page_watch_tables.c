@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "core/frames.h"
 #include "core/measured.h"
 #include "core/scoped.h"
 #include "core/units.h"
@@ -176,7 +177,7 @@ static void put_slow_row(struct text *t, const struct report *r, const struct sl
 		page_put_function(t, text_without_arguments(row->name), WATCH_NAME_COLUMNS);
 	text_put(t, "</td><td>");
 	if (row != NULL)
-		text_put_exact_share(&words, part->own_ns, slow->duration_ns);
+		watch_put_percent(&words, part->own_ns, slow->duration_ns);
 	page_put_text(t, text_chars(&words));
 	text_put(t, "</td></tr>\n");
 	t->has_failed |= words.has_failed;
@@ -184,12 +185,18 @@ static void put_slow_row(struct text *t, const struct report *r, const struct sl
 
 static void put_slow_frames(struct text *t, const struct report *r)
 {
+	const struct recording *rec = r->recording;
+	const struct slow_row *longest[FRAMES_WORST];
 	SCOPED(text_free) struct text counts = TEXT_EMPTY;
 	uint32_t shown = 0;
 
 	if (!r->watch->has_frames)
 		return;
-	watch_put_frames(&counts, r->recording);
+	for (uint32_t i = 0; i < rec->slow_count && shown < ARRAY_LEN(longest); i++)
+		if (rec->slow[i].is_worst)
+			longest[shown++] = &rec->slow[i];
+	qsort(longest, shown, sizeof(longest[0]), watch_longest_first);
+	watch_put_frames(&counts, rec);
 	text_put(t, "<p>");
 	page_put_words(t, text_chars(&counts), NULL);
 	text_put(t, "</p>\n<div class=\"sheet wide\"><table><caption>The longest "
@@ -197,16 +204,13 @@ static void put_slow_frames(struct text *t, const struct report *r)
 		    "<th scope=\"col\" class=\"l\">when</th><th scope=\"col\">length</th>"
 		    "<th scope=\"col\" class=\"l\">largest part</th><th scope=\"col\">its part</th>"
 		    "</tr></thead><tbody>\n");
-	for (uint32_t i = 0; i < r->recording->slow_count; i++)
-		if (r->recording->slow[i].is_worst) {
-			put_slow_row(t, r, &r->recording->slow[i]);
-			shown++;
-		}
-	if (r->recording->slow_count > shown)
+	for (uint32_t i = 0; i < shown; i++)
+		put_slow_row(t, r, longest[i]);
+	if (rec->slow_count > shown)
 		text_printf(t,
 			    "<tr><td class=\"l\" colspan=\"4\">%u more kept: tare report --slow"
 			    "</td></tr>\n",
-			    r->recording->slow_count - shown);
+			    rec->slow_count - shown);
 	text_put(t, "</tbody></table></div>\n");
 	t->has_failed |= counts.has_failed;
 }

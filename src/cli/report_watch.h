@@ -104,6 +104,12 @@ void watch_frames(struct screen *s, const struct report *r, bool shows_all);
 /* Appends "230 of 240,000 frames took 50 ms or longer; all of them are kept.", or that there was none. */
 void watch_put_frames(struct text *t, const struct recording *rec);
 
+/* Appends a part of a slow frame, in whole percent: "56 %", "under 1 %". */
+void watch_put_percent(struct text *t, uint64_t part, uint64_t whole);
+
+/* For qsort() of pointers to slow frames. */
+int watch_longest_first(const void *a, const void *b);
+
 /* ---- report_watch_time.c ---- */
 
 /* Rows that all windows of the run take. */

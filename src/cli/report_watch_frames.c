@@ -8,7 +8,7 @@
 /* Columns of the table; its parts take what is left. */
 enum { LENGTH_END = 20, PARTS_AT = 23, DATE_COLUMNS = 6, NAME_COLUMNS = 32, SHORT_NAME = 18 };
 
-static void put_percent(struct text *t, uint64_t part, uint64_t whole)
+void watch_put_percent(struct text *t, uint64_t part, uint64_t whole)
 {
 	double percent = whole > 0 ? 100 * (double)part / (double)whole : 0;
 
@@ -23,7 +23,7 @@ static void put_part(struct text *t, struct str name, size_t columns, uint64_t n
 {
 	text_put_function(t, text_without_arguments(name), columns);
 	text_put(t, TEXT_NBSP);
-	put_percent(t, ns, whole);
+	watch_put_percent(t, ns, whole);
 }
 
 /* The named parts of a frame, from the place where they stand in the recording. */
@@ -56,11 +56,11 @@ static void put_others(struct text *t, const struct slow_row *slow)
 {
 	if (slow->rest_ns > 0) {
 		text_put(t, "rest ");
-		put_percent(t, slow->rest_ns, slow->duration_ns);
+		watch_put_percent(t, slow->rest_ns, slow->duration_ns);
 		text_put(t, ", ");
 	}
 	text_put(t, "other ");
-	put_percent(t, slow->other_ns, slow->duration_ns);
+	watch_put_percent(t, slow->other_ns, slow->duration_ns);
 	if (slow->is_scaled)
 		text_put(t, ", scaled");
 }
@@ -137,7 +137,7 @@ static void print_slow(struct screen *s, const struct report *r, const struct sl
 	s->has_failed |= when.has_failed || length.has_failed || parts.has_failed;
 }
 
-static int longest_first(const void *a, const void *b)
+int watch_longest_first(const void *a, const void *b)
 {
 	const struct slow_row *x = *(const struct slow_row *const *)a;
 	const struct slow_row *y = *(const struct slow_row *const *)b;
@@ -161,7 +161,7 @@ static void print_table(struct screen *s, const struct report *r, bool shows_all
 	}
 	for (uint32_t i = 0; i < rec->slow_count; i++)
 		order[i] = &rec->slow[i];
-	qsort(order, rec->slow_count, sizeof(*order), longest_first);
+	qsort(order, rec->slow_count, sizeof(*order), watch_longest_first);
 	if (!shows_all && shown > WATCH_FIRST_SLOW)
 		shown = WATCH_FIRST_SLOW;
 	screen_put(s, "slow frames");

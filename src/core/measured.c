@@ -149,7 +149,8 @@ struct text_share measured_duration(double ns, double error_ns, enum measured_un
 
 void measured_put_duration(struct text *t, double ns, double error_ns)
 {
-	enum measured_unit unit = measured_unit_of(ns);
+	/* Of an error that is larger only the upper end is told. */
+	enum measured_unit unit = measured_unit_of(error_ns > ns ? ns + error_ns : ns);
 	struct text_share parts = measured_duration(ns, error_ns, unit);
 
 	text_put(t, parts.number);

@@ -27,6 +27,7 @@ static void a_duration_has_never_more_digits_than_its_error_allows(void **state)
 		{ "an error larger than its value: the upper end", 2000, 2500,
 		  "under" NBSP "5" NBSP "µs" },
 		{ "the upper end is rounded up", 100, 120.2, "under" NBSP "221" NBSP "ns" },
+		{ "the upper end is told in its own unit", 18, 3.93e6, "under" NBSP "4" NBSP "ms" },
 		{ "no error is asked for: three digits", 43127, MEASURED_NO_ERROR,
 		  "43.1" NBSP "µs" },
 		{ "a nanosecond has no parts then", 43.7, MEASURED_NO_ERROR, "44" NBSP "ns" },

@@ -225,7 +225,7 @@ static void end_words(struct json *j, struct text *t)
 
 static void put_durations(struct json *j)
 {
-	static const double errors[] = { -1, 0, 1e-4, 0.003, 0.04, 0.2, 1.3 };
+	static const double errors[] = { -1, 0, 1e-4, 0.003, 0.04, 0.2, 1.3, 900 };
 
 	json_key(j, "durations");
 	json_open_array(j);

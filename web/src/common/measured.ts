@@ -58,7 +58,7 @@ export function unitOf(ns: number): Unit {
 }
 
 /** "43.1 µs" and "± 0.4" in the unit that suits, or in another; without an error three digits. */
-export function measuredDuration(ns: number, errorNs = NO_ERROR, unit = unitOf(ns)): Words {
+export function measuredDuration(ns: number, errorNs = NO_ERROR, unit = unitOf(errorNs > ns ? ns + errorNs : ns)): Words {
 	const of = UNITS.find(([name]) => name === unit)?.[1] ?? 1;
 	if (errorNs >= 0 && ns > 0) return withErrorIn(ns / of, errorNs / of, unit);
 	return { number: `${threeDigits(ns / of, unit === 'ns')}${NBSP}${unit}`, error: '' };

@@ -54,8 +54,16 @@ function coarsely(isCoarse: boolean, nodes: (Node | string)[]): (Node | string)[
 	return isCoarse ? [el('span', { class: 'coarse', title: 'Coarse: fewer than 100 timed calls.' }, ...nodes)] : nodes;
 }
 
+/** In slices, and in none of them: what it did is not known, which is no 0. */
+export function isUnseen(a: Answer): boolean {
+	return !a.count.isKnown;
+}
+
+const unseen = (): Shown => ({ v: -1, n: [notMeasured('It was watched in slices, and in none of them here.')] });
+
 /** A call count: exact, or of slices with its error. */
 export function calls(a: Answer): Shown {
+	if (isUnseen(a)) return unseen();
 	const { value, error, hasError } = a.count;
 	if (a.covered >= 1 && value <= LARGEST_EXACT) return { v: value, n: [exact(value)] };
 	const about = value < 999500 ? threeDigitsOf(value < 99.5 ? Math.ceil(value) : value) : many(value);
@@ -75,6 +83,7 @@ export function interval(a: Answer): Shown {
 }
 
 export function total(f: Watched, a: Answer): Shown {
+	if (isUnseen(a)) return unseen();
 	if (a.count.value <= 0) return { v: 0, n: ['0'] };
 	if (a.timed === 0) return { v: -1, n: [notMeasured()] };
 	if (!a.total.isKnown) return { v: -1, n: [cannotKnow('Only first calls were timed: they are often dear.')] };
@@ -88,6 +97,7 @@ export function total(f: Watched, a: Answer): Shown {
 
 /** Own time's share of a whole; `atMost`: what it would be with the floor left in. */
 export function share(f: Watched, a: Answer, e: Estimate, atMost: number): Shown {
+	if (isUnseen(a)) return unseen();
 	if (a.count.value <= 0) return { v: 0, n: ['0'] };
 	if (a.timed === 0) return { v: -1, n: [notMeasured()] };
 	if (!e.isKnown) return { v: -1, n: [cannotKnow('Its total is not known.')] };

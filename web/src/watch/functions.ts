@@ -4,7 +4,7 @@ import { none } from '../common/looks';
 import { measuredShare, price, wordNodes } from '../common/measured';
 import { exact, NBSP, signed } from '../common/numbers';
 import { type Column, type Row, SortedTable } from '../common/table';
-import { absent, belowFloor, calls, interval, percentile, share, total } from './cells';
+import { absent, belowFloor, calls, interval, isUnseen, percentile, share, total } from './cells';
 import type { Answer, Estimate } from './estimate';
 import { bucketLow } from './histogram';
 import type { Looked, Model, Watched } from './model';
@@ -15,7 +15,7 @@ import { together } from './student';
 const MOST_ROWS = 16;
 const MOST_MATCHED = 60;
 const SHARE = 8; // its column
-const STRIP = { width: 168, height: 18 };
+const STRIP = { width: 148, height: 18 };
 
 /** What a share is of: all frames where there are any. */
 function shareOf(m: Model, a: Answer): Estimate {
@@ -28,11 +28,11 @@ function atMost(m: Model, looked: Looked, a: Answer): number {
 
 /** A function that did not run takes a measured 0. */
 function shareOrZero(m: Model, a: Answer): Estimate {
-	return a.count.value > 0 ? shareOf(m, a) : { value: 0, error: 0, isKnown: true, hasError: true };
+	return a.count.value > 0 || isUnseen(a) ? shareOf(m, a) : { value: 0, error: 0, isKnown: true, hasError: true };
 }
 
 function changed(m: Model, f: Watched, before: Answer, now: Answer): { v: number; n: (Node | string)[] } {
-	if (before.count.value <= 0 && now.count.value <= 0) return { v: 0, n: ['0'] };
+	if (before.count.value <= 0 && now.count.value <= 0 && !isUnseen(before) && !isUnseen(now)) return { v: 0, n: ['0'] };
 	if (before.isBelowFloor || now.isBelowFloor) return { v: 0, n: [belowFloor(f)] };
 	const c = change(shareOrZero(m, before), shareOrZero(m, now));
 	if (!c) return { v: -1, n: [none('cannot know', 'In one of the ranges its time is not known.')] };
@@ -154,7 +154,7 @@ export class FunctionsView {
 		const base = { selected: isChosen, choose: () => this.choose(f) };
 		const nothing = { v: -2, n: '' };
 		if (!f.data.isWatched)
-			return { ...base, cells: [this.name(f), { v: -2, n: absent(f) }, nothing, el('span', { class: 's' }, f.data.why ?? ''),
+			return { ...base, cells: [this.name(f), { v: -2, n: absent(f) }, nothing, el('span', { class: 's why', title: f.data.why ?? null }, f.data.why ?? ''),
 				nothing, nothing, nothing, nothing, nothing, nothing] };
 		if (f.data.isPooled && (looked.range || before))
 			return { ...base, cells: [this.name(f), { v: -2, n: none('not in this page', 'Only its whole run is: the page would be too large.') },

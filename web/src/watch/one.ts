@@ -8,7 +8,7 @@ import { sheet, twin } from '../common/page';
 import { SortedTable } from '../common/table';
 import { tok } from '../common/theme';
 import { Heat, type HeatRow } from '../common/timeline';
-import { absent, calls, interval, longest, percentile, share, total } from './cells';
+import { absent, calls, interval, isUnseen, longest, percentile, share, total } from './cells';
 import { answer, chargePs, percentileOf, pool, type Answer } from './estimate';
 import type { FlooredPercentile } from './estimate';
 import { memo } from './memo';
@@ -218,7 +218,7 @@ export class OneView {
 		if (!f.data.isWatched) return [when, absent(f), el('span', {}, f.data.why ?? '')];
 		if (looked.range && f.data.isPooled) return [when, none('not in this page', 'The page would be too large.')];
 		const count = el('span', {}, ...calls(a).n, ' calls');
-		if (a.timed === 0) return [when, count, a.count.value > 0 ? none('not measured') : 'it did not run'];
+		if (a.timed === 0) return [when, count, a.count.value > 0 || isUnseen(a) ? none('not measured') : 'it did not run'];
 		const named = (name: string, nodes: (Node | string)[]): Node => el('span', {}, `${name} `, ...nodes);
 		const of = (name: string, e: Answer['ofRun'], atMost: number): Node =>
 			el('span', {}, ...share(f, a, e, atMost).n, ` ${name}`);
@@ -288,7 +288,7 @@ export class OneView {
 }
 
 function absentCell(a: Answer, rows: ReturnType<Model['between']>): { v: number; n: Node | string } {
-	const isUnseen = a.count.value > 0 || rows.some(row => row.coveredNs < row.spanNs);
-	return { v: -1, n: isUnseen ? none('not measured') : '' };
+	const isAbsent = a.count.value > 0 || rows.some(row => row.coveredNs < row.spanNs);
+	return { v: -1, n: isAbsent ? none('not measured') : '' };
 }
 

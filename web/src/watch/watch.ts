@@ -29,7 +29,7 @@ const KEYS: KeyRow[] = [
 
 function whenKey(m: Model): Node[] {
 	const isDenied = m.functions.some(f => f.data.isDenied === true);
-	const absent = [keySample('unmeasured', 'not measured'), keySample('idle', 'did not run'),
+	const absent = [keySample('unmeasured', m.frame ? 'not measured' : 'not measured, or too few calls were timed'), keySample('idle', 'did not run'),
 		...(isDenied && !m.frame ? [keySample('denied', '⊘ not allowed')] : [])];
 	if (!m.frame) return [el('span', {}, 'stronger: more of the window'), ...absent];
 	return [

@@ -179,13 +179,14 @@ export function frameRows(m: Model, f: Watched): HeatRow[] {
 
 /* ---- functions ---- */
 
-/** Own time of these rows as a share of their time; null: not known. */
+/** Own time of these rows as a share of their time; null: not known, or its error is larger than itself. */
 export function ownShare(m: Model, f: Watched, from: number, to: number): number | null {
 	const rows = m.between(f, from, to);
 	if (!ranAndWasTimed(rows)) return null;
 	const s = sums(pool(rows), f.data.floorNs);
 	const end = Math.min((to + 1) * m.data.rowNs, Math.max(m.data.endNs, from * m.data.rowNs + 1));
-	return s.hasTotal ? s.ownNs / (end - from * m.data.rowNs) : null;
+	if (!s.hasTotal || !s.hasError || s.totalErrorNs > s.totalNs) return null;
+	return s.ownNs / (end - from * m.data.rowNs);
 }
 
 /** Functions by their own time over the run, the largest first; those that never ran last. */
