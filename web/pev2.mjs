@@ -66,6 +66,11 @@ function style() {
 	const bootstrap = readFileSync(join(here, 'node_modules/bootstrap/dist/css/bootstrap.min.css'), 'utf8')
 		.replace(/\/\*[^]*?\*\//g, '').replace('@charset "UTF-8";', '');
 	const ground = ':host>div{height:640px;position:relative}.pev{height:100%;display:flex;flex-direction:column;font-size:14px}a[role=button]{cursor:pointer}'
+		+ '.pev{--bs-link-color:#0a58ca;--bs-link-color-rgb:10,88,202;--bs-nav-link-color:#0a58ca;--bs-primary-rgb:10,88,202;--bs-tertiary-color:#5b6067;'
+		+ '--bs-secondary-color:#50565d}.pev .nav{--bs-nav-link-color:#0a58ca;--bs-nav-pills-link-active-bg:#0a58ca}'
+		+ '[data-bs-theme=dark] .pev{--bs-link-color:#9ec5fe;--bs-link-color-rgb:158,197,254;--bs-tertiary-color:#adb3b9;--bs-secondary-color:#bcc2c8}'
+		+ '[data-bs-theme=dark] .pev .nav{--bs-nav-link-color:#9ec5fe}.pev .btn-outline-secondary{--bs-btn-color:#50565d;--bs-btn-disabled-color:#50565d}.pev .text-body-tertiary,.pev .text-body-secondary{color:var(--bs-secondary-color)!important}'
+		+ '[data-bs-theme=dark] .pev .btn-outline-secondary{--bs-btn-color:#bcc2c8;--bs-btn-disabled-color:#bcc2c8}'
 		+ '.svg-inline--fa{display:inline-block;box-sizing:content-box;height:1em;width:1.25em;overflow:visible;vertical-align:-.125em}';
 	return (used(bootstrap, source) + own + ground)
 		.replace(/:root\b/g, ':host').replace(/(^|[},])body\{/g, '$1.pev{').replace(/url\((?!"?data:)[^)]*\)/g, 'none');

@@ -336,11 +336,23 @@ static void ledger_row(struct text *t, const struct fleet_reading *r)
 	text_put(t, "</td></tr>\n");
 }
 
+static bool has_run(const struct fleet_reading sums[READING_COUNT])
+{
+	for (size_t i = 0; i < READING_COUNT; i++)
+		if (sums[i].runs > 0)
+			return true;
+	return false;
+}
+
 static void put_ledger(struct text *t, const struct page *p)
 {
 	struct fleet_reading sums[READING_COUNT];
 
 	fleet_costs_sum(analysis_of(p), sums);
+	if (!has_run(sums)) {
+		text_put(t, "<p class=\"read\">No reading was begun yet.</p>");
+		return;
+	}
 	text_put(t, "<table><caption class=\"vh\">Cost of collecting</caption><thead><tr>"
 		    "<th scope=\"col\" class=\"l\">reading</th><th scope=\"col\">runs</th>"
 		    "<th scope=\"col\">failed</th><th scope=\"col\">on servers</th>"

@@ -68,7 +68,17 @@ const PROPERTIES = new Set(['value', 'checked', 'disabled', 'selected', 'indeter
 /** Attributes that would fetch, send or run something. */
 const REFUSED = /^(?:src|srcset|srcdoc|action|formaction|data|poster|ping|target|style|on[a-z].*|xlink:href|background|manifest|http-equiv)$/i;
 
+/** What pev2 leaves to the mouse: a button that is only a picture gets a name, what scrolls can be reached. */
+function setClass(on: Element, look: string): void {
+	on.setAttribute('class', look);
+	if (on.localName === 'button' && / ps-1$/.test(look)) on.setAttribute('aria-label', 'details');
+	if (/\boverflow-auto\b/.test(look)) on.setAttribute('tabindex', '0');
+}
+
 function setAttribute(on: Element, key: string, value: unknown): void {
+	// A bar beside its number says nothing more.
+	if (key === 'role' && value === 'progressbar') value = 'presentation';
+	if (key.startsWith('aria-value')) return;
 	if (REFUSED.test(key) || !/^[A-Za-z_][\w.:-]*$/.test(key)) return;
 	if (value == null || value === false) on.removeAttribute(key);
 	else on.setAttribute(key, value === true ? '' : String(value));
@@ -77,7 +87,7 @@ function setAttribute(on: Element, key: string, value: unknown): void {
 const options: RendererOptions<Node, Element> = {
 	patchProp(on, key, before, next) {
 		if (key === 'innerHTML') html(on, next);
-		else if (key === 'class') on.setAttribute('class', String(next ?? ''));
+		else if (key === 'class') setClass(on, String(next ?? ''));
 		else if (key === 'style') setStyle(on as HTMLElement, before as Style, next as Style);
 		else if (/^on[A-Z]/.test(key)) setHandler(on, key, next as Handler);
 		else if (key === 'href') setLink(on, next);
