@@ -39,7 +39,7 @@ function followSystem(css) {
 	const dark = /:root\[data-theme=["']?dark["']?\]\{([^}]*)\}/.exec(css);
 	if (!dark) throw new Error('page.css has no :root[data-theme=dark]');
 	const at = dark.index + dark[0].length;
-	const rule = `@media (prefers-color-scheme:dark){:root:not([data-theme]){${dark[1]}}}`;
+	const rule = `@media screen and (prefers-color-scheme:dark){:root:not([data-theme]){${dark[1]}}}`;
 	return css.slice(0, at) + rule + css.slice(at);
 }
 
