@@ -155,13 +155,19 @@ void run_save_in_passing(struct run *r)
 static int save_last_label(struct run *r, struct err *err)
 {
 	struct store_saved saved = { 0 };
+	int code;
 
 	r->instrument->close(r->session);
 	r->store->pack(r->db);
 	changes_reset(&r->changes);
 	run_book(r, &r->window.save_ns);
 	r->instrument->label_price(r->session);
-	return r->store->save(r->db, &r->label, &r->changes, &saved, err);
+	code = r->store->save(r->db, &r->label, &r->changes, &saved, err);
+	if (code < 0)
+		err_works(
+			err,
+			"the recording is in the file, whole; its label lacks what ending it cost");
+	return code;
 }
 
 int run_finish(struct run *r, const char *ended_by, int exit_status, struct err *err)
@@ -188,7 +194,12 @@ int run_finish(struct run *r, const char *ended_by, int exit_status, struct err 
 			  "the recording up to the last save is in the file and says unfinished");
 		return err_mend(err, "end the read transaction of that program and record again");
 	}
-	return code < 0 ? code : save_last_label(r, err);
+	if (code < 0) {
+		err_works(err,
+			  "the recording up to its last save is in the file and says unfinished");
+		return code;
+	}
+	return save_last_label(r, err);
 }
 
 void run_close(struct run *r)

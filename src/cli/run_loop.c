@@ -284,9 +284,10 @@ static int finish(struct run *r, struct watcher *w, const char *ended_by, pid_t 
 		r->instrument->summary(r->session);
 	if (r->opts->is_json && code == 0)
 		r->instrument->json(r->session);
-	if (code < 0)
-		return child > 0 ? EXIT_OWN : EXIT_TROUBLE;
-	return child > 0 ? command_status(r, w, child) : EXIT_OK;
+	/* A job that ran has its own status, whatever became of its recording: that is said, and stands in the file. */
+	if (child > 0)
+		return command_status(r, w, child);
+	return code < 0 ? EXIT_TROUBLE : EXIT_OK;
 }
 
 static int go_process(struct run *r, struct watcher *w, struct err *err)

@@ -19,8 +19,9 @@
 #define CLOSE_WAIT_MS 5
 #define CLOSE_TRIES   20
 #define BUSY_WAIT_MS  2000
+/* FULL: what put() has acknowledged outlives a power cut; its batch may be gone from the spool a moment later. */
 #define WRITER_PRAGMA                                                                       \
-	"PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA temp_store=MEMORY;" \
+	"PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA temp_store=MEMORY;"   \
 	"PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-16384; PRAGMA mmap_size=0;" \
 	"PRAGMA trusted_schema=OFF; PRAGMA secure_delete=OFF;"
 
@@ -198,11 +199,12 @@ static int open_writer(struct fleet_sqlite *f, struct err *err)
 	if (rc != SQLITE_OK)
 		return fleet_fail(f, rc, "open", err);
 	rc = sqlite_check_kind(f->db, f->path, &sqlite_fleet_kind, &version, err);
-	sqlite_run(f->db, "COMMIT");
-	if (rc == 0)
-		rc = sqlite_run(f->db, WRITER_PRAGMA) == SQLITE_OK
-			     ? enter_wal(f, err)
-			     : fleet_fail(f, SQLITE_ERROR, "open", err);
+	if (rc == 0) {
+		rc = sqlite_run(f->db, "COMMIT");
+		if (rc == SQLITE_OK)
+			rc = sqlite_run(f->db, WRITER_PRAGMA);
+		rc = rc == SQLITE_OK ? enter_wal(f, err) : fleet_fail(f, rc, "open", err);
+	}
 	if (rc == 0)
 		rc = migrate(f, version, err);
 	if (rc == 0)

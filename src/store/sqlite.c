@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct store_ops store_sqlite = {
 	.scheme = "sqlite",
@@ -35,6 +36,8 @@ char *sqlite_beside(const char *path, const char *suffix)
 int sqlite_open_path(const char *path, const char *query, const char *vfs, sqlite3 **out)
 {
 	static const char hex[] = "0123456789abcdef";
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+			  SQLITE_OPEN_PRIVATECACHE;
 	size_t size = strlen(path) * 3 + strlen(query) + sizeof("file:./?");
 	char *uri = malloc(size), *to = uri;
 	int rc;
@@ -58,10 +61,14 @@ int sqlite_open_path(const char *path, const char *query, const char *vfs, sqlit
 	}
 	*to++ = '?';
 	memcpy(to, query, strlen(query) + 1);
-	rc = sqlite3_open_v2(uri, out,
-			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
-				     SQLITE_OPEN_PRIVATECACHE,
-			     vfs);
+	rc = sqlite3_open_v2(uri, out, flags, vfs);
+	/* Where a file cannot be opened for writing SQLite opens it for reading only. If we may write it, the failure was a
+	 * passing one: once more. */
+	if (rc == SQLITE_OK && strncmp(query, "mode=rw", 7) == 0 &&
+	    sqlite3_db_readonly(*out, "main") == 1 && access(path, W_OK) == 0) {
+		sqlite3_close(*out);
+		rc = sqlite3_open_v2(uri, out, flags, vfs);
+	}
 	free(uri);
 	return rc;
 }

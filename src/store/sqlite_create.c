@@ -124,6 +124,7 @@ static int enter_wal(struct sqlite_writer *w, const char *path, struct err *err)
 {
 	SCOPED(sqlite_finalize_scoped) sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(w->db, "PRAGMA journal_mode=WAL", -1, &stmt, NULL);
+	const char *wal;
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(stmt);
@@ -131,9 +132,15 @@ static int enter_wal(struct sqlite_writer *w, const char *path, struct err *err)
 		return sqlite_error(err, w->db, rc, "make", path);
 	if (strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") == 0) {
 		sqlite3_reset(stmt);
-		/* The first transaction makes -wal and -shm. */
+		/* The first transaction makes -wal and -shm; after a disk's error SQLite may say "wal", and there is none. */
 		rc = sqlite_run(w->db, "BEGIN IMMEDIATE; COMMIT");
-		return rc == SQLITE_OK ? 0 : sqlite_error(err, w->db, rc, "make", path);
+		if (rc != SQLITE_OK)
+			return sqlite_error(err, w->db, rc, "make", path);
+		wal = sqlite3_filename_wal(sqlite3_db_filename(w->db, "main"));
+		if (access(wal, F_OK) == 0)
+			return 0;
+		rc = w->cap->os_error > 0 ? w->cap->os_error : EIO;
+		return sqlite_path_error(err, -rc, "make", path);
 	}
 	err_set(err, -EOPNOTSUPP, "cannot make '%s': the file system has no shared memory", path);
 	err_mend(err, "choose a local folder with -o");

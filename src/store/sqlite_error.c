@@ -1,6 +1,9 @@
 /* sqlite_error.c - what went wrong, in three lines: causes are told apart, and each has its mend. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/scoped.h"
 #include "store/sqlite.h"
@@ -91,9 +94,62 @@ static int code_of(int rc, int os)
 	}
 }
 
+static int errno_of(sqlite3_file *file)
+{
+	int os = 0;
+
+	if (file != NULL && file->pMethods != NULL)
+		file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &os);
+	return os;
+}
+
+/* What -wal or the database met last: SQLite forgets it in a commit, and tells a disk that cannot be read as damage. */
+static int last_errno(sqlite3 *db)
+{
+	sqlite3_file *wal = NULL, *main = NULL;
+	int os;
+
+	sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+	sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &main);
+	os = errno_of(wal);
+	return os != 0 ? os : errno_of(main);
+}
+
+/* Why a file beside the database cannot be made: SQLite tries to open it without making it then, and knows of that only. */
+static int why_not_made(const char *path)
+{
+	char *wal = sqlite_beside(path, WAL_SUFFIX);
+	int fd = wal != NULL ? open(wal, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+	int code = wal == NULL ? -ENOMEM : fd < 0 ? -errno : -EIO;
+
+	if (fd >= 0)
+		close(fd);
+	free(wal);
+	return code;
+}
+
+/* The negative errno of `rc`, looking further where SQLite's own is not the cause. */
+static int cause_of(sqlite3 *db, int rc, const char *path)
+{
+	int os = db != NULL ? sqlite3_system_errno(db) : 0, last;
+
+	if (db == NULL)
+		return code_of(rc, 0);
+	if (os == ENOENT && code_of(rc, os) == -ENOENT && access(path, F_OK) == 0)
+		return why_not_made(path);
+	if ((rc & 0xff) == SQLITE_IOERR && os == 0)
+		return code_of(rc, last_errno(db));
+	if ((rc & 0xff) == SQLITE_CORRUPT) {
+		last = last_errno(db);
+		if (last == EIO || last == ERANGE || last == ENXIO)
+			return -EIO;
+	}
+	return code_of(rc, os);
+}
+
 int sqlite_error(struct err *err, sqlite3 *db, int rc, const char *what, const char *path)
 {
-	int code = code_of(rc, db != NULL ? sqlite3_system_errno(db) : 0);
+	int code = cause_of(db, rc, path);
 
 	if (code == -ETIMEDOUT)
 		return err_set(err, -EBADMSG, "cannot %s '%s': it is damaged, reading does not end",

@@ -69,21 +69,22 @@ enum access_kind {
 	ACCESS_SHARED, /* both: somebody may be writing */
 };
 
-static enum access_kind look_beside(const char *path)
+static int look_beside(const char *path, enum access_kind *out)
 {
 	char *wal = sqlite_beside(path, WAL_SUFFIX), *shm = sqlite_beside(path, SHM_SUFFIX);
-	enum access_kind kind = ACCESS_ALONE;
+	int rc = wal != NULL && shm != NULL ? 0 : -ENOMEM;
 	struct stat st;
 
-	if (wal != NULL && shm != NULL && stat(wal, &st) == 0) {
+	*out = ACCESS_ALONE;
+	if (rc == 0 && stat(wal, &st) == 0) {
 		if (access(shm, F_OK) == 0)
-			kind = ACCESS_SHARED;
+			*out = ACCESS_SHARED;
 		else if (st.st_size > 0)
-			kind = ACCESS_ORPHAN;
+			*out = ACCESS_ORPHAN;
 	}
 	free(wal);
 	free(shm);
-	return kind;
+	return rc;
 }
 
 static int open_by(const char *path, enum access_kind kind, sqlite3 **db)
@@ -121,7 +122,9 @@ int sqlite_open_hostile(const char *path, sqlite3 **out, bool *out_is_shared, st
 
 	if (rc != 0)
 		return rc;
-	kind = look_beside(path);
+	rc = look_beside(path, &kind);
+	if (rc != 0)
+		return sqlite_path_error(err, rc, "read", path);
 	rc = open_by(path, kind, &db);
 	if (rc == SQLITE_OK)
 		rc = harden(db);
@@ -223,6 +226,12 @@ static bool is_same_text(sqlite3_stmt *a, sqlite3_stmt *b, int column)
 	return strcmp(left, right) == 0;
 }
 
+/* A text that SQLite had no memory for is no difference. */
+static bool is_out_of_memory(sqlite3 *db)
+{
+	return (sqlite3_errcode(db) & 0xff) == SQLITE_NOMEM;
+}
+
 /* Row by row the same as in a database that we have just made in memory. */
 static int compare_schema(sqlite3 *db, sqlite3 *ours, const char *path,
 			  const struct sqlite_kind *kind, struct err *err)
@@ -231,6 +240,7 @@ static int compare_schema(sqlite3 *db, sqlite3 *ours, const char *path,
 	SCOPED(sqlite_finalize_scoped) sqlite3_stmt *ours_stmt = NULL;
 	int rc = sqlite3_prepare_v2(db, SCHEMA_SQL, -1, &theirs_stmt, NULL);
 	int has_theirs, has_ours = sqlite3_prepare_v2(ours, SCHEMA_SQL, -1, &ours_stmt, NULL);
+	bool is_same;
 
 	if (rc != SQLITE_OK)
 		return sqlite_error(err, db, rc, "read", path);
@@ -241,11 +251,15 @@ static int compare_schema(sqlite3 *db, sqlite3 *ours, const char *path,
 		has_ours = sqlite3_step(ours_stmt);
 		if (has_theirs != SQLITE_ROW && has_theirs != SQLITE_DONE)
 			return sqlite_error(err, db, has_theirs, "read", path);
-		if (has_theirs != has_ours)
+		if (has_ours != SQLITE_ROW && has_ours != SQLITE_DONE)
+			return sqlite_error(err, ours, has_ours, "read", path);
+		is_same = has_theirs == has_ours;
+		for (int i = 0; i < 4 && is_same && has_ours == SQLITE_ROW; i++)
+			is_same = is_same_text(theirs_stmt, ours_stmt, i);
+		if (!is_same && (is_out_of_memory(db) || is_out_of_memory(ours)))
+			return sqlite_path_error(err, -ENOMEM, "read", path);
+		if (!is_same)
 			return foreign(err, path, kind, "its tables are not those of one");
-		for (int i = 0; i < 4 && has_ours == SQLITE_ROW; i++)
-			if (!is_same_text(theirs_stmt, ours_stmt, i))
-				return foreign(err, path, kind, "its tables are not those of one");
 	} while (has_ours == SQLITE_ROW);
 	return 0;
 }

@@ -303,6 +303,23 @@ static int save_failed(struct sqlite_writer *w, int rc, struct err *err)
 	return code;
 }
 
+/* What is in -wal survives a kill, not a power cut: it is played into the database, or, while one who reads keeps it
+ * there, at least synced. A disk that fails now may lose it: that is no save, and putting the same rows again does no harm. */
+static int make_durable(struct sqlite_writer *w)
+{
+	int frames = 0, played = -1;
+	int rc = sqlite3_wal_checkpoint_v2(w->db, "main", SQLITE_CHECKPOINT_PASSIVE, &frames,
+					   &played);
+	sqlite3_file *wal = NULL;
+
+	if ((rc & 0xff) == SQLITE_IOERR || (rc == SQLITE_OK && played == frames))
+		return rc;
+	rc = sqlite3_file_control(w->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+	if (rc != SQLITE_OK || wal == NULL || wal->pMethods == NULL)
+		return rc;
+	return wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
+}
+
 int sqlite_save(void *db, const struct label *label, const struct changes *changes,
 		struct store_saved *out, struct err *err)
 {
@@ -311,14 +328,8 @@ int sqlite_save(void *db, const struct label *label, const struct changes *chang
 	bool is_paused = (rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED;
 
 	w->is_paused = is_paused;
-	/* What is in -wal survives a kill, and one who reads may keep it there. A disk that fails now may lose it in a
-	 * power cut: that is no save, and putting the same rows again does no harm. */
-	if (rc == SQLITE_OK) {
-		rc = sqlite3_wal_checkpoint_v2(w->db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL,
-					       NULL);
-		if ((rc & 0xff) != SQLITE_IOERR)
-			rc = SQLITE_OK;
-	}
+	if (rc == SQLITE_OK)
+		rc = make_durable(w);
 	if (rc != SQLITE_OK && !is_paused)
 		return save_failed(w, rc, err);
 	*out = (struct store_saved){ .bytes = size_on_disk(w), .is_paused = is_paused };

@@ -145,23 +145,36 @@ int target_open(struct target *out, const char *path, bool may_overwrite, struct
 	return 0;
 }
 
+/* Takes no memory: it is called when there is none, too. split() has seen to the length. */
 static int remove_with(const char *path, const char *suffix)
 {
-	char *name = sqlite_beside(path, suffix);
-	int rc = name == NULL ? -ENOMEM : unlink(name) != 0 && errno != ENOENT ? -errno : 0;
+	char name[PATH_MAX];
 
-	free(name);
-	return rc;
+	snprintf(name, sizeof(name), "%s%s", path, suffix);
+	return unlink(name) != 0 && errno != ENOENT ? -errno : 0;
 }
+
+static const char *const suffixes[] = { WAL_SUFFIX, SHM_SUFFIX, JOURNAL_SUFFIX };
 
 static int remove_beside(const char *path)
 {
-	static const char *const suffixes[] = { WAL_SUFFIX, SHM_SUFFIX, JOURNAL_SUFFIX };
 	int rc = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(suffixes) && rc == 0; i++)
 		rc = remove_with(path, suffixes[i]);
 	return rc;
+}
+
+static bool has_beside(const char *path)
+{
+	char name[PATH_MAX];
+	bool has_any = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		has_any |= access(name, F_OK) == 0;
+	}
+	return has_any;
 }
 
 void target_remove(const char *path)
@@ -195,9 +208,18 @@ static void sync_folder(const char *folder)
 
 int target_publish(struct target *t, bool may_overwrite, struct err *err)
 {
-	int rc = remove_beside(t->path);
+	bool is_replaced = may_overwrite && t->old_fd >= 0;
+	int rc = 0;
 
-	if (rc == 0 && may_overwrite && t->old_fd >= 0)
+	/* One that was killed goes first: at no instant is its database there without its -wal, which may be half of one, or
+	 * the new one with the old -wal. */
+	if (is_replaced && has_beside(t->path)) {
+		rc = remove_with(t->path, "");
+		is_replaced = false;
+	}
+	if (rc == 0)
+		rc = remove_beside(t->path);
+	if (rc == 0 && is_replaced)
 		rc = rename(t->temporary, t->path) != 0 ? -errno : 0;
 	else if (rc == 0)
 		rc = rename_new(t->temporary, t->path);

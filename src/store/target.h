@@ -23,7 +23,7 @@ struct target {
 int target_open(struct target *out, const char *path, bool may_overwrite, struct err *err);
 
 /* Gives the file its final name and makes that durable. Left-over -wal, -shm and -journal of an earlier file are
- * removed first: SQLite would play them into the new one. -EEXIST: another was faster. */
+ * removed first, after that file: SQLite would play them into the new one. -EEXIST: another was faster. */
 int target_publish(struct target *t, bool may_overwrite, struct err *err);
 
 /* Removes a recording of ours that could not be opened for writing after all, and what lies beside it. */

@@ -12,13 +12,12 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <sqlite3.h>
 
 #include "core/scoped.h"
+#include "fault/disk.h"
 #include "fault/place.h"
 #include "fault/writer.h"
 #include "store/fleet_store.h"
@@ -32,66 +31,6 @@ static void ok(int rc, const struct err *err)
 {
 	if (rc != 0)
 		fail_msg("%d: %s | %s | %s", rc, err->msg, err->works, err->mend);
-}
-
-/* A disk that fails: SQLite's writes, truncations and syncs are counted here, and the n-th one fails. */
-static struct {
-	uint64_t seen, fails_at; /* 0: none fails */
-	int error;
-	bool is_sticky;
-	uint64_t fired;
-} disk;
-
-static bool disk_fails(void)
-{
-	disk.seen++;
-	if (disk.fails_at == 0 || disk.seen < disk.fails_at ||
-	    (disk.seen > disk.fails_at && !disk.is_sticky))
-		return false;
-	disk.fired++;
-	errno = disk.error;
-	return true;
-}
-
-static ssize_t disk_pwrite(int fd, const void *bytes, size_t size, off_t at)
-{
-	return disk_fails() ? -1 : pwrite(fd, bytes, size, at);
-}
-
-static int disk_ftruncate(int fd, off_t size)
-{
-	return disk_fails() ? -1 : ftruncate(fd, size);
-}
-
-/* SQLite's library finds these before the C library's. */
-__attribute__((visibility("default"))) int fdatasync(int fd)
-{
-	return disk_fails() ? -1 : (int)syscall(SYS_fdatasync, fd);
-}
-
-__attribute__((visibility("default"))) int fsync(int fd)
-{
-	return disk_fails() ? -1 : (int)syscall(SYS_fsync, fd);
-}
-
-static void watch_disk(void)
-{
-	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-
-	assert_int_equal(vfs->xSetSystemCall(vfs, "pwrite64", (sqlite3_syscall_ptr)disk_pwrite),
-			 SQLITE_OK);
-	assert_int_equal(vfs->xSetSystemCall(vfs, "pwrite", (sqlite3_syscall_ptr)disk_pwrite),
-			 SQLITE_OK);
-	assert_int_equal(vfs->xSetSystemCall(vfs, "ftruncate", (sqlite3_syscall_ptr)disk_ftruncate),
-			 SQLITE_OK);
-}
-
-static void set_disk(uint64_t fails_at, int error, bool is_sticky)
-{
-	disk.seen = disk.fired = 0;
-	disk.fails_at = fails_at;
-	disk.error = error;
-	disk.is_sticky = is_sticky;
 }
 
 /* 30 statements, a payload and a run. */
@@ -163,75 +102,159 @@ static int put_and_tidy(void *db, uint64_t cycle, struct err *err)
 	return rc;
 }
 
-static void a_disk_that_fails_once_or_for_good_leaves_whole_batches(void **state)
+/* One put and one tidy with one fault. Returns whether it was met. */
+static bool work_on_failing_disk(void *db, const struct disk_fault *fault, uint64_t *cycle)
 {
-	static const int errors[] = { EIO, ENOSPC, EDQUOT, EROFS };
 	struct err err = ERR_EMPTY;
-	uint64_t cycle = 1, fired = 0;
-	char path[2 * PLACE_BYTES];
-	void *db = NULL;
+	bool is_met;
+	int rc;
 
-	(void)state;
-	snprintf(path, sizeof(path), "%s", place_file(&place, "room.tare"));
-	ok(fleet_store_sqlite.open(path, FLEET_WRITE, &db, &err), &err);
-	for (uint64_t n = 1; n <= 60; n++) {
-		int error = errors[n % ARRAY_LEN(errors)], rc;
-
-		for (int sticky = 0; sticky < 2; sticky++) {
-			set_disk(n, error, sticky == 1);
-			rc = put_and_tidy(db, cycle, &err);
-			fired += disk.fired > 0;
-			if (rc != 0 && rc != -EIO && rc != -ENOSPC && rc != -error)
-				fail_msg("write %llu, errno %d: %d: %s", (unsigned long long)n,
-					 error, rc, err.msg);
-			if (rc != 0 && strstr(err.works, "the store is as it was") == NULL)
-				fail_msg("'%s' does not say what still works", err.works);
-			set_disk(0, 0, false);
-			batches_are_whole(db);
-			ok(put_and_tidy(db, cycle++, &err), &err);
-			batches_are_whole(db);
-		}
-	}
-	assert_true(fired > 20);
-	fleet_store_sqlite.close(db);
-	assert_string_equal(writer_integrity(path), "ok");
-	ok(fleet_store_sqlite.open(path, FLEET_READ, &db, &err), &err);
-	assert_int_equal(count(db, &table_run), cycle - 1);
-	fleet_store_sqlite.close(db);
+	disk_set(fault);
+	rc = put_and_tidy(db, *cycle, &err);
+	is_met = disk_fired() > 0;
+	disk_heal();
+	if (rc != 0 && rc != -fault->error && (fault->is_sticky || rc != -EIO))
+		fail_msg("operation %llu, errno %d: %d: %s", (unsigned long long)fault->at,
+			 fault->error, rc, err.msg);
+	if (rc != 0 && (strstr(err.works, "the store is as it was") == NULL || err.mend[0] == '\0'))
+		fail_msg("'%s' '%s' '%s' does not say what still works", err.msg, err.works,
+			 err.mend);
+	batches_are_whole(db);
+	ok(put_and_tidy(db, (*cycle)++, &err), &err);
+	batches_are_whole(db);
+	return is_met;
 }
 
-static void a_disk_that_is_full_when_it_is_made_leaves_nothing(void **state)
+static const struct {
+	int error;
+	bool is_sticky;
+} faults[] = {
+	{ EIO, false }, { EIO, true }, { ENOSPC, false }, { EDQUOT, true }, { EROFS, true }
+};
+
+/* Calls `try` with the n-th operation failing, for every n until none is met, for each fault. */
+static void at_every_n(unsigned kinds, bool (*try)(const struct disk_fault *fault))
+{
+	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
+		struct disk_fault fault = { .at = 1,
+					    .kinds = kinds,
+					    .error = faults[i].error,
+					    .is_sticky = faults[i].is_sticky };
+
+		while (try(&fault))
+			fault.at++;
+		print_message("%s, %s: %llu operations\n", strerror(fault.error),
+			      fault.is_sticky ? "for good" : "once",
+			      (unsigned long long)fault.at - 1);
+		assert_true(fault.at > 8);
+	}
+}
+
+/* The same on a store of its own for each kind of fault: what is counted stays small. */
+static struct {
+	void *db;
+	uint64_t cycle;
+} work;
+
+static bool work_on(const struct disk_fault *fault)
 {
 	struct err err = ERR_EMPTY;
-	int files = place_files(&place);
+	char path[2 * PLACE_BYTES];
+	bool is_met;
+
+	snprintf(path, sizeof(path), "%s", place_file(&place, "room.tare"));
+	if (work.db == NULL) {
+		ok(fleet_store_sqlite.open(path, FLEET_WRITE, &work.db, &err), &err);
+		work.cycle = 1;
+	}
+	is_met = work_on_failing_disk(work.db, fault, &work.cycle);
+	if (is_met)
+		return true;
+	fleet_store_sqlite.close(work.db);
+	assert_string_equal(writer_integrity(path), "ok");
+	ok(fleet_store_sqlite.open(path, FLEET_READ, &work.db, &err), &err);
+	assert_int_equal(count(work.db, &table_run), work.cycle - 1);
+	fleet_store_sqlite.close(work.db);
+	work.db = NULL;
+	unlink(path);
+	return false;
+}
+
+static void a_disk_that_fails_once_or_for_good_leaves_whole_batches(void **state)
+{
+	(void)state;
+	at_every_n(DISK_ANY, work_on);
+}
+
+/* A store that is closed on a failing disk. Returns whether the fault was met. */
+static bool close_on_failing_disk(const struct disk_fault *fault)
+{
+	struct err err = ERR_EMPTY;
 	char path[2 * PLACE_BYTES];
 	void *db = NULL;
+	bool is_met;
 
-	(void)state;
-	snprintf(path, sizeof(path), "%s", place_file(&place, "unborn.tare"));
-	for (uint64_t n = 1; n < 30; n++) {
-		int rc;
-
-		set_disk(n, ENOSPC, true);
-		rc = fleet_store_sqlite.open(path, FLEET_WRITE, &db, &err);
-		set_disk(0, 0, false);
-		if (rc == 0) {
-			fleet_store_sqlite.close(db);
-			unlink(path);
-			continue;
-		}
-		assert_true(rc == -ENOSPC || rc == -EIO);
-		if (access(path, F_OK) == 0) { /* made, and then WAL could not be begun */
-			assert_string_equal(writer_integrity(path), "ok");
-			unlink(path);
-			unlink(place_file(&place, "unborn.tare-wal"));
-			unlink(place_file(&place, "unborn.tare-shm"));
-		}
-		assert_int_equal(place_files(&place), files);
-	}
+	snprintf(path, sizeof(path), "%s", place_file(&place, "end.tare"));
+	ok(fleet_store_sqlite.open(path, FLEET_WRITE, &db, &err), &err);
+	for (uint64_t cycle = 1; cycle <= 3; cycle++)
+		ok(put_and_tidy(db, cycle, &err), &err);
+	disk_set(fault);
+	fleet_store_sqlite.close(db);
+	is_met = disk_fired() > 0;
+	disk_heal();
+	ok(fleet_store_sqlite.open(path, FLEET_READ, &db, &err), &err);
+	batches_are_whole(db);
+	assert_int_equal(count(db, &table_run), 3);
+	fleet_store_sqlite.close(db);
 	ok(fleet_store_sqlite.open(path, FLEET_WRITE, &db, &err), &err);
 	fleet_store_sqlite.close(db);
-	unlink(path);
+	assert_string_equal(writer_integrity(path), "ok");
+	assert_int_equal(unlink(path), 0);
+	return is_met;
+}
+
+static void the_end_of_a_store_loses_nothing_of_it(void **state)
+{
+	(void)state;
+	at_every_n(DISK_ANY, close_on_failing_disk);
+}
+
+/* A store that is made on a failing disk is there whole, or not at all. */
+static bool make_on_failing_disk(const struct disk_fault *fault)
+{
+	int files = place_files(&place), rc;
+	struct err err = ERR_EMPTY;
+	char path[2 * PLACE_BYTES];
+	void *db = NULL;
+	bool is_met;
+
+	snprintf(path, sizeof(path), "%s", place_file(&place, "unborn.tare"));
+	disk_set(fault);
+	rc = fleet_store_sqlite.open(path, FLEET_WRITE, &db, &err);
+	is_met = disk_fired() > 0;
+	disk_heal();
+	if (rc == 0) {
+		ok(put_and_tidy(db, 1, &err), &err);
+		fleet_store_sqlite.close(db);
+	} else if (rc != -fault->error && (fault->is_sticky || rc != -EIO)) {
+		fail_msg("operation %llu, errno %d: %d: %s", (unsigned long long)fault->at,
+			 fault->error, rc, err.msg);
+	}
+	/* Made, and then WAL could not be begun: it is whole, and the next start goes on with it. */
+	if (access(path, F_OK) == 0) {
+		ok(fleet_store_sqlite.open(path, FLEET_WRITE, &db, &err), &err);
+		fleet_store_sqlite.close(db);
+		assert_string_equal(writer_integrity(path), "ok");
+		unlink(path);
+	}
+	assert_int_equal(place_files(&place), files);
+	return is_met;
+}
+
+static void a_store_is_made_whole_or_not_at_all(void **state)
+{
+	(void)state;
+	at_every_n(DISK_ANY & ~(1u << DISK_REMOVE), make_on_failing_disk);
 }
 
 static void a_place_that_may_not_be_written_says_so(void **state)
@@ -298,9 +321,9 @@ static void a_spool_whose_disk_fills_up_refuses_and_keeps_what_it_has(void **sta
 		fleet_batch_free(&b);
 	}
 	/* A sync that fails is said. */
-	set_disk(1, EIO, false);
+	disk_set(&(struct disk_fault){ .at = 1, .kinds = 1u << DISK_SYNC, .error = EIO });
 	assert_int_equal(spool_sync(s, &err), -EIO);
-	set_disk(0, 0, false);
+	disk_heal();
 	ok(spool_sync(s, &err), &err);
 	for (uint64_t i = 0; i <= kept; i++) {
 		struct fleet_batch b = FLEET_BATCH_EMPTY;
@@ -319,17 +342,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_disk_that_fails_once_or_for_good_leaves_whole_batches),
-		cmocka_unit_test(a_disk_that_is_full_when_it_is_made_leaves_nothing),
+		cmocka_unit_test(the_end_of_a_store_loses_nothing_of_it),
+		cmocka_unit_test(a_store_is_made_whole_or_not_at_all),
 		cmocka_unit_test(a_place_that_may_not_be_written_says_so),
 		cmocka_unit_test(a_spool_whose_disk_fills_up_refuses_and_keeps_what_it_has),
 	};
 	int failed;
 
 	signal(SIGXFSZ, SIG_IGN);
-	if (!place_make_on_disk(&place))
+	if (!place_make(&place))
 		return 1;
-	watch_disk();
+	disk_watch(place.folder);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	disk_watch(NULL);
 	place_remove(&place);
 	return failed;
 }

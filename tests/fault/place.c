@@ -73,8 +73,13 @@ int place_files(struct place *p)
 	return for_each_file(p, NULL);
 }
 
-void place_remove(struct place *p)
+void place_empty(struct place *p)
 {
 	for_each_file(p, remove);
+}
+
+void place_remove(struct place *p)
+{
+	place_empty(p);
 	rmdir(p->folder);
 }

@@ -27,6 +27,9 @@ uint64_t place_bytes(struct place *p, const char *name);
 /* How many files are in it. */
 int place_files(struct place *p);
 
+/* Removes the files in it. */
+void place_empty(struct place *p);
+
 /* Removes it with all that is in it. */
 void place_remove(struct place *p);
 
