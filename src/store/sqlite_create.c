@@ -16,9 +16,11 @@
 #define MIN_PAGES     24u
 #define CLOSE_WAIT_MS 5
 #define CLOSE_TRIES   50
-#define WRITER_PRAGMA                                                                           \
-	"PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=-1;" \
-	"PRAGMA cache_spill=OFF; PRAGMA temp_store=MEMORY; PRAGMA secure_delete=OFF;"           \
+/* FULL while a rollback journal is in use, to enter -wal and to leave it: with NORMAL a power cut may leave a journal that
+ * counts pages it does not hold, and SQLite would play rubbish into the database. */
+#define WRITER_PRAGMA                                                                         \
+	"PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=-1;" \
+	"PRAGMA cache_spill=OFF; PRAGMA temp_store=MEMORY; PRAGMA secure_delete=OFF;"         \
 	"PRAGMA mmap_size=0; PRAGMA trusted_schema=OFF;"
 
 static int64_t wall_now_ns(void)
@@ -119,12 +121,25 @@ int sqlite_reserve_wal(struct sqlite_writer *w)
 	return rc;
 }
 
+/* The first transaction makes -wal and -shm; after a disk's error SQLite may say "wal", and there is none. */
+static int begin_wal(struct sqlite_writer *w, const char *path, struct err *err)
+{
+	const char *wal = sqlite3_filename_wal(sqlite3_db_filename(w->db, "main"));
+	int rc = sqlite_run(w->db, "BEGIN IMMEDIATE; COMMIT; PRAGMA synchronous=NORMAL");
+
+	if (rc != SQLITE_OK)
+		return sqlite_error(err, w->db, rc, "make", path);
+	if (access(wal, F_OK) == 0)
+		return 0;
+	rc = w->cap->os_error > 0 ? w->cap->os_error : EIO;
+	return sqlite_path_error(err, -rc, "make", path);
+}
+
 /* Sets -wal up; SQLite says no where a file system has no shared memory. */
 static int enter_wal(struct sqlite_writer *w, const char *path, struct err *err)
 {
 	SCOPED(sqlite_finalize_scoped) sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(w->db, "PRAGMA journal_mode=WAL", -1, &stmt, NULL);
-	const char *wal;
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(stmt);
@@ -132,15 +147,7 @@ static int enter_wal(struct sqlite_writer *w, const char *path, struct err *err)
 		return sqlite_error(err, w->db, rc, "make", path);
 	if (strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") == 0) {
 		sqlite3_reset(stmt);
-		/* The first transaction makes -wal and -shm; after a disk's error SQLite may say "wal", and there is none. */
-		rc = sqlite_run(w->db, "BEGIN IMMEDIATE; COMMIT");
-		if (rc != SQLITE_OK)
-			return sqlite_error(err, w->db, rc, "make", path);
-		wal = sqlite3_filename_wal(sqlite3_db_filename(w->db, "main"));
-		if (access(wal, F_OK) == 0)
-			return 0;
-		rc = w->cap->os_error > 0 ? w->cap->os_error : EIO;
-		return sqlite_path_error(err, -rc, "make", path);
+		return begin_wal(w, path, err);
 	}
 	err_set(err, -EOPNOTSUPP, "cannot make '%s': the file system has no shared memory", path);
 	err_mend(err, "choose a local folder with -o");
@@ -267,7 +274,8 @@ static void leave_one_file(struct sqlite_writer *w)
 		rc = sqlite3_wal_checkpoint_v2(w->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL,
 					       NULL);
 		if (rc == SQLITE_OK)
-			rc = sqlite_run(w->db, "PRAGMA journal_mode=DELETE");
+			rc = sqlite_run(w->db, "PRAGMA synchronous=FULL;"
+					       "PRAGMA journal_mode=DELETE");
 	}
 }
 

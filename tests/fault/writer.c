@@ -167,11 +167,13 @@ const char *writer_integrity(const char *path)
 	sqlite3_stmt *stmt = NULL;
 	sqlite3 *db = NULL;
 
-	snprintf(text, sizeof(text), "cannot open");
+	snprintf(text, sizeof(text), "out of memory");
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
 	    sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &stmt, NULL) == SQLITE_OK &&
 	    sqlite3_step(stmt) == SQLITE_ROW)
 		snprintf(text, sizeof(text), "%s", (const char *)sqlite3_column_text(stmt, 0));
+	else if (db != NULL)
+		snprintf(text, sizeof(text), "%s", sqlite3_errmsg(db));
 	sqlite3_finalize(stmt);
 	sqlite3_close(db);
 	return text;
