@@ -13,9 +13,11 @@
 #include "cli/top_screen.h"
 #include "core/fleet_words.h"
 #include "core/scoped.h"
+#include "fleet/loop.h"
 
 #define FRAME_MOST_NS (5 * NS_PER_S) /* a store is looked at no less often */
 #define CYCLES_SEEN   2u	     /* a window holds so many cycles at least */
+#define FRAME_SHARE   10u	     /* frames take one part in so many of our CPU time at most */
 
 struct top {
 	struct app *app;
@@ -207,14 +209,18 @@ static int show_on(const struct top *t, struct err *err)
 	int rc = top_screen_open(&screen, t->app->out, err);
 
 	for (bool is_first = true; rc == 0; is_first = false) {
+		uint64_t began_ns = loop_cpu_ns(), rest_ns;
 		char *frame = NULL;
 
 		rc = make_frame(t, !is_first, &frame, err);
+		/* A large fleet's state takes its time to read: it is looked at less often. */
+		rest_ns = (loop_cpu_ns() - began_ns) * FRAME_SHARE;
 		if (rc == 0)
 			rc = top_screen_show(&screen, frame);
 		free(frame);
 		if (rc == 0)
-			rc = top_screen_wait(&screen, t->frame_ns);
+			rc = top_screen_wait(&screen,
+					     rest_ns > t->frame_ns ? rest_ns : t->frame_ns);
 	}
 	top_screen_close(&screen);
 	return rc == TOP_SCREEN_ENOUGH ? EXIT_OK : rc;

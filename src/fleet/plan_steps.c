@@ -338,13 +338,12 @@ static void end_chain(struct plans *p, const struct answer *answer)
 {
 	enum plan_link failed =
 		answer->links_done < p->link_count ? p->kinds[answer->links_done] : PLAN_LINK_NONE;
+	bool is_read = answer->is_ok || (failed > PLAN_LINK_EXPLAIN && !answer->is_late);
 
 	note_left(p, failed, answer);
-	if (p->step == STEP_GENERIC) { /* a refusal is no failure: what was read before holds */
-		end_explained(p);
-	} else if (p->step == STEP_COUNT) {
+	if (p->step == STEP_COUNT) {
 		end_count(p, answer);
-	} else if (answer->is_ok || (failed > PLAN_LINK_EXPLAIN && !answer->is_late)) {
+	} else if (is_read || p->step == STEP_GENERIC) { /* refused, what was read before holds */
 		end_explained(p);
 	} else {
 		fail_try(p, answer);
