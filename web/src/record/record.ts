@@ -260,7 +260,7 @@ class RecordPage {
 		const lines = b
 			? [['A', a ?? all, this.before] as const, ['B', b, this.now] as const]
 			: [[a ? 'A' : '', a ?? all, this.now] as const];
-		fill(this.ranges, lines.flatMap(([name, range, weights]) => this.rangeWords(name, range, weights)));
+		fill(this.ranges, lines.map(([name, range, weights]) => el('div', { class: 'line' }, ...this.rangeWords(name, range, weights))));
 	}
 
 	private rangeWords(name: string, range: Range, weights: Weights | null): (Node | string)[] {
