@@ -104,6 +104,9 @@ static void put_server(struct json *j, const struct collect_page *p, size_t i, s
 	json_put_u64(j, "skipped", s->skipped);
 	if (span_ns(p) > 0 && s->well > 0)
 		json_put_double(j, "price", (double)s->server_ns / (double)span_ns(p));
+	json_put_u64(j, "took", s->server_ns / NS_PER_US);
+	json_put_u64(j, "own", s->own_ns / NS_PER_US);
+	json_put_u64(j, "bytes", s->bytes);
 	json_put_u64(j, "time", (s->exec_ns + NS_PER_US / 2) / NS_PER_US);
 	json_put_u64(j, "calls", s->calls);
 	json_put_u64(j, "hidden", (s->hidden_exec_ns + NS_PER_US / 2) / NS_PER_US);

@@ -11,7 +11,9 @@
 #include "core/scoped.h"
 #include "core/units.h"
 
-#define SPAN_MOST_NS (24 * DELTA_GAP_MOST_NS) /* a longer span is foreign */
+#define WALL_MOST_NS  (INT64_MAX / 2) /* the year 2116: what is later is foreign */
+#define VISIT_MOST_NS (7 * UINT64_C(86400) * NS_PER_S)
+#define SPAN_MOST_NS  (24 * DELTA_GAP_MOST_NS) /* a longer span is foreign */
 
 static const uint64_t round_s[] = { 1,	   2,	  5,	 10,	15,	20,	30,	 60,
 				    120,   300,	  600,	 900,	1200,	1800,	3600,	 7200,
@@ -19,10 +21,12 @@ static const uint64_t round_s[] = { 1,	   2,	  5,	 10,	15,	20,	30,	 60,
 
 struct fleet_slots fleet_slots_of(int64_t first_wall_ns, int64_t last_wall_ns, uint64_t visit_ns)
 {
-	struct fleet_slots out = { .visit_ns = visit_ns > 0 ? visit_ns : 60 * NS_PER_S };
+	struct fleet_slots out = { .visit_ns = visit_ns > 0 && visit_ns < VISIT_MOST_NS
+						       ? visit_ns
+						       : 60 * NS_PER_S };
 	int64_t from_ns = first_wall_ns - (int64_t)out.visit_ns;
 
-	if (first_wall_ns <= 0 || last_wall_ns < first_wall_ns)
+	if (first_wall_ns <= 0 || last_wall_ns < first_wall_ns || last_wall_ns > WALL_MOST_NS)
 		return out;
 	from_ns = from_ns > 0 ? from_ns : 0;
 	for (size_t i = 0; out.count == 0 || out.count > FLEET_SLOTS_MOST; i++) {

@@ -45,7 +45,7 @@ struct fleet_time {
 #define FLEET_TIME_EMPTY ((struct fleet_time){ .a = NULL })
 
 /* Slots of a round length, the shortest that FLEET_SLOTS_MOST cover [first - visit, last] with, and none under `visit_ns`: a shorter
- * one would tell of times that no visit parts. No rows: no slots. */
+ * one would tell of times that no visit parts. No rows, or rows of no real time: no slots. */
 struct fleet_slots fleet_slots_of(int64_t first_wall_ns, int64_t last_wall_ns, uint64_t visit_ns);
 
 /* Room for at most so many statements and functions of `a`, which stays where it is until fleet_time_free(). -ENOMEM. */

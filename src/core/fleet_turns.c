@@ -4,6 +4,8 @@
 #include "core/recording.h"
 #include "core/units.h"
 
+#define CYCLE_MOST_NS (UINT64_C(86400) * NS_PER_S) /* a longer one is foreign */
+
 void fleet_beat_take(struct fleet_beat *b, const struct run_row *row)
 {
 	if (row->reading != READING_VISIT || row->at_wall_ns <= 0)
@@ -75,7 +77,7 @@ void fleet_turns_open(const struct fleet_analysis *a, uint64_t cycle_ns, struct 
 	*out = (struct fleet_turns){ .now = { a->last_wall_ns } };
 	for (size_t i = 0; i < a->server_count; i++)
 		out->servers += a->servers[i].row != NULL && a->servers[i].row->seat != NO_ID;
-	if (minute == NULL || cycle_ns == 0 || minute->one_in == 0 ||
+	if (minute == NULL || cycle_ns == 0 || cycle_ns > CYCLE_MOST_NS || minute->one_in == 0 ||
 	    minute->one_in > CADENCE_N_MOST || minute->turn_slots == 0 ||
 	    minute->turn_slots > CADENCE_K_MOST)
 		return;

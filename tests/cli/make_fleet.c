@@ -159,7 +159,7 @@ static void add_statements(struct fleet_batch *b, int64_t at_ns, int visit)
 	}
 }
 
-/* Server 2 was last captured before it went away. */
+/* Server 1 was last captured early on: it is owed. */
 static void add_capture(struct fleet_batch *b, int64_t at_ns)
 {
 	struct capture_row row = { .server = b->server,
@@ -227,7 +227,7 @@ static void add_visit(struct fleet_batch *b, int visit)
 	add_run(b, READING_VISIT, at_ns, captures ? CAPTURE_SCHEDULED : CAPTURE_GATED, 0);
 	if (captures)
 		add_run(b, READING_PLANS, at_ns, CAPTURE_SCHEDULED, 6 * MS);
-	if (captures && (b->server == 1 || visit < AWAY_FROM))
+	if (captures && (b->server == 2 || visit < AWAY_FROM))
 		add_capture(b, at_ns);
 	add_statements(b, at_ns, visit);
 	add_function(b, at_ns);

@@ -6,7 +6,7 @@ make=${MAKE_FLEET:?set MAKE_FLEET to the built make_fleet}
 expected=$here/expected
 utf8=$(locale -a 2>/dev/null | grep -i -m 1 -e '^C\.utf-\{0,1\}8$' -e '\.utf-\{0,1\}8$')
 
-for kind in shop hostile empty; do
+for kind in shop holes hostile empty; do
 	"$make" "$kind" "$kind.tare" || fail "a store of $kind can be made"
 done
 
@@ -70,6 +70,33 @@ if command -v python3 >/dev/null; then
 		"[json.loads(p['content'])[0]['Plan']['Node Type'] for p in r['statements'][0]['kept_plans']] == ['Sort', 'Index Scan']"
 else
 	skip 'the JSON' 'there is no python3'
+fi
+
+# page_says KIND EXPRESSION OF d, THE DATA OF ITS PAGE, AND h, ALL OF IT
+page_says() {
+	rm -f page.html
+	run "$tare" report --html page.html "$1.tare" && status_is 0 && python3 -c "
+import json, re, sys
+h = open('page.html', encoding='utf-8').read()
+d = json.loads(re.search(r'id=\"data\">(.*?)</script>', h, re.S).group(1))
+sys.exit(0 if ($2) else 'not so')"
+}
+
+if command -v python3 >/dev/null && "$tare" report --html viewer.html empty.tare 2>/dev/null; then
+	check 'page: runs that came to the same are one row with their count' page_says holes \
+		"[(r['server'], r['count'], r['outcome']) for r in d['runs']] == [('archive', 120, 'error'), ('shop-2', 70, 'error')]"
+	check 'page: a mark a visit, with its capture; a hole where it failed' page_says holes \
+		"{s['server']: s['marks'][-12:] for s in d['servers']} == {'shop-1': 'vcvvvcvvvcvv', 'shop-2': 'xxcvvvcvvvcv', 'archive': 'x' * 12}"
+	check 'page: who did not capture in its turn is owed' page_says holes "[s['server'] for s in d['servers'] if 'owed' in s] == ['shop-1']"
+	check 'page: both plans of a change, with their content, the one before first' page_says shop \
+		"[(p['role'], json.loads(p['content'])[0]['Plan']['Node Type']) for p in d['plans'][:2]] == [('before', 'Index Scan'), ('now', 'Sort')]"
+	check 'page: time over slots adds up to the statement'"'"'s' page_says shop "sum(d['lines'][0]['cells'][1::3]) == 120 * 400"
+	check 'page: a restart and a time away make shares unsure, in the head too' page_says holes \
+		"'±' in d['lines'][0]['share'] and h.index(d['lines'][0]['share'].split('\\u00a0±')[0]) < h.index('id=\"data\"')"
+	check 'page: without holes a share is exact' page_says shop "'±' not in d['lines'][0]['share']"
+	check 'page: what draws plans is only where one is' page_says empty "len(h) < 200000 and 'plan-node' not in h"
+else
+	skip 'the page' 'there is no python3, or no viewer'
 fi
 
 schema_is_in_docs() {

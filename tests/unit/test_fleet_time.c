@@ -83,6 +83,8 @@ static void slots_are_round_and_never_under_a_visit(void **state)
 		assert_true(s.from_wall_ns + (int64_t)(s.slot_ns * s.count) >= cases[i].last_s * S);
 	}
 	assert_int_equal(fleet_slots_of(0, 0, 60 * NS_PER_S).count, 0);
+	assert_int_equal(fleet_slots_of(1, INT64_MAX, 60 * NS_PER_S).count, 0); /* no real time */
+	assert_int_equal(fleet_slots_of(AT * S, AT * S, UINT64_MAX).count, 1);
 }
 
 static void a_difference_is_spread_over_its_span_and_its_sum_is_exact(void **state)
@@ -269,6 +271,21 @@ static void turns_made(struct fleet_analysis *a, struct fleet_turns *t)
 	fleet_turns_open(a, 60 * NS_PER_S, t);
 }
 
+static void a_cycle_of_nonsense_has_no_turn_slots(void **state)
+{
+	struct run_row run = visited(1, AT);
+	struct fleet_analysis a;
+	struct fleet_turns t;
+
+	(void)state;
+	turns_made(&a, &t);
+	fleet_turns_open(&a, UINT64_MAX / 2 + 1, &t); /* twice as much is 0 */
+	run.reading = READING_VISIT;
+	fleet_turns_take(&t, &run);
+	assert_int_equal(t.pace.n, 0);
+	fleet_analysis_free(&a);
+}
+
 static void turn_slots_count_what_was_captured_and_know_their_most(void **state)
 {
 	struct run_row run = visited(1, AT);
@@ -338,6 +355,7 @@ int main(void)
 		cmocka_unit_test(who_was_never_reached_is_no_part_of_what_is_covered),
 		cmocka_unit_test(a_share_that_is_exact_has_no_error),
 		cmocka_unit_test(a_cycle_is_what_its_number_says_unless_the_visits_say_otherwise),
+		cmocka_unit_test(a_cycle_of_nonsense_has_no_turn_slots),
 		cmocka_unit_test(turn_slots_count_what_was_captured_and_know_their_most),
 		cmocka_unit_test(a_capture_is_owed_from_the_slot_it_was_due_in),
 	};

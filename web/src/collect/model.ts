@@ -19,6 +19,10 @@ export interface Server {
 	well: number;
 	skipped: number;
 	price?: number;
+	/** What collecting took there, of our CPU, and over the wire. */
+	took: number;
+	own: number;
+	bytes: number;
 	time: number;
 	calls: number;
 	hidden: number;

@@ -1,7 +1,7 @@
 // servers.ts - servers, turn slots, runs that did not go through, waits: tables of the whole run.
 import { type Child, el, svg } from '../common/dom';
 import { hatch, none, pen } from '../common/looks';
-import { exact, exactShare, fixed, NBSP } from '../common/numbers';
+import { exact, exactShare, fixed, NBSP, size } from '../common/numbers';
 import { section, sheet, twin } from '../common/page';
 import { type AnyCell, table } from '../common/table';
 import { onRedraw, tok } from '../common/theme';
@@ -69,15 +69,25 @@ function serverCells(f: Fleet, s: Server, most: number): AnyCell[] {
 	];
 }
 
+/** What collecting took, server by server: the ledger has it by reading. */
+function costs(f: Fleet): HTMLElement {
+	return twin('What collecting took, server by server', table([{ title: 'server', left: true }, { title: 'visits' }, { title: 'on the server' },
+		{ title: 'a visit' }, { title: 'price' }, { title: 'our CPU' }, { title: 'bytes' }],
+	f.servers.map(s => ({ cells: [{ v: s.server, n: el('span', { class: 'm' }, s.server) }, { v: s.visits, n: exact(s.visits) }, { v: s.took, n: spent(s.took) },
+		{ v: s.visits > 0 ? s.took / s.visits : 0, n: s.visits > 0 ? spent(s.took / s.visits) : '' }, priceCell(s), { v: s.own, n: spent(s.own) },
+		{ v: s.bytes, n: size(s.bytes) }] })),
+	{ by: 2, caption: 'Cost of collecting by server', hidden: true, most: 40 }));
+}
+
 export function servers(f: Fleet): void {
 	const most = Math.max(1.2, ...f.servers.map(s => (s.price ?? 0) * 110));
-	section('servers', 'Servers', 'A mark a visit, the last 60; of the whole run. What is owed comes first.', sheet('wide', table([
+	section('servers', 'Servers', 'A mark a visit, the last 60; of the whole run. What is owed comes first.', sheet('', el('div', { class: 'wide' }, table([
 		{ title: 'server', left: true }, { title: 'release', left: true, look: 'hide' }, { title: 'seat', look: 'hide' },
 		{ title: 'visits · tall: with a capture', plain: true, left: true }, { title: 'last' }, { title: 'owed' }, { title: 'captured' },
 		{ title: 'price' }, { title: '', plain: true, look: 'w l hide' }, { title: 'statement time' }, { title: 'plans' },
 		{ title: 'state', left: true, look: 'tx' }],
 	order(f.servers).map(s => ({ cells: serverCells(f, s, most) })),
-	{ caption: 'Servers', hidden: true, most: 60, empty: 'No server is in this store yet.' }),
+	{ caption: 'Servers', hidden: true, most: 60, empty: 'No server is in this store yet.' })), f.servers.length > 0 ? costs(f) : null,
 	f.serversLeftOut > 0 ? el('p', { class: 'read' }, `${exact(f.serversLeftOut)} more are not in this page, for its size: tare report --all`) : null));
 }
 
