@@ -95,6 +95,17 @@ static void put_narrow_share(struct text *t, uint64_t part, uint64_t whole)
 		text_put_exact_share(t, part, whole);
 }
 
+/* A price likewise. */
+static void put_narrow_price(struct text *t, uint64_t spent_ns, uint64_t elapsed_ns)
+{
+	double ppm = elapsed_ns > 0 ? (double)spent_ns / (double)elapsed_ns * (double)PPM : 0;
+
+	if (spent_ns > 0 && ppm < 50)
+		text_put(t, "<0.01" TEXT_NBSP "%");
+	else
+		text_put_price(t, (uint64_t)ppm);
+}
+
 static void server_row_on(struct screen *s, const struct fleet_report *r,
 			  const struct fleet_server_sum *row)
 {
@@ -126,9 +137,7 @@ static void server_row_on(struct screen *s, const struct fleet_report *r,
 			   ? (uint64_t)((double)row->calls / ((double)elapsed_ns / 1e9) + 0.5)
 			   : 0,
 		   RATE_END);
-	text_put_price(
-		&price,
-		elapsed_ns > 0 ? (uint64_t)((double)row->server_ns / (double)elapsed_ns * 1e6) : 0);
+	put_narrow_price(&price, row->server_ns, elapsed_ns);
 	cell_text(s, &price, PRICE_END);
 	text_printf(&plans, "%" PRIu32 " of %" PRIu32, row->plans, row->statements);
 	cell_text(s, &plans, PLANS_END);
