@@ -1,6 +1,6 @@
 // one.ts - one function over time: its histogram window by window, percentiles with their intervals, calls, interval in force,
 // and its part of the price.
-import { el, fill } from '../common/dom';
+import { el, fill, spaced } from '../common/dom';
 import { type Box, looks, none, type Pen } from '../common/looks';
 import { measuredDuration, measuredShare, NO_ERROR, price, wordNodes } from '../common/measured';
 import { exact } from '../common/numbers';
@@ -204,7 +204,7 @@ export class OneView {
 			this.fillTable(f);
 			this.hover(-1);
 		}
-		fill(this.numbers, ...this.say(f, looked, looked.answers[place]));
+		fill(this.numbers, spaced(this.say(f, looked, looked.answers[place])));
 	}
 
 	private rows(f: Watched): HeatRow[] {
@@ -281,9 +281,9 @@ export class OneView {
 		const sum = pool([row]), timed = row.firsts + row.others;
 		const count = row.coveredNs === 0 && row.spanNs > 0 ? none('not watched', 'It was not attached in this window.')
 			: el('span', {}, `${exact(row.calls + row.neverTimed)} calls, ${exact(timed)} timed, one in ${exact(row.interval)}`);
-		fill(this.line, when, count, ...(timed > 0 ? [0.5, 0.9, 0.99].map(part =>
+		fill(this.line, spaced([when, count, ...(timed > 0 ? [0.5, 0.9, 0.99].map(part =>
 			el('span', {}, `p${part * 100} `, ...percentile(f, percentileOf(sum, part, f.data.floorNs)).n)) : [none('not measured')]),
-			el('span', {}, `price ${price(chargePs(f.data, [row]) / 1000 / this.m.data.rowNs)}`));
+			el('span', {}, `price ${price(chargePs(f.data, [row]) / 1000 / this.m.data.rowNs)}`)]));
 	}
 }
 

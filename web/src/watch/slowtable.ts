@@ -1,5 +1,5 @@
 // slowtable.ts - slow frames of a range, each with what it was made of. Parts are exclusive and add up to the frame.
-import { el, fill } from '../common/dom';
+import { el, fill, spaced } from '../common/dom';
 import { measuredDuration, measuredShare, NO_ERROR, wordNodes } from '../common/measured';
 import { duration, exact, NBSP } from '../common/numbers';
 import { type Row, SortedTable } from '../common/table';
@@ -104,7 +104,7 @@ export class SlowView {
 		const frames = looked.slow.kept.filter(frame => !isSearched || frame.parts.some(({ place }) => isHit(place)));
 		this.table.show([{ title: 'when', left: true }, { title: 'length' }, { title: 'parts', left: true, plain: true },
 			{ title: 'largest', left: true, look: 'hide' }, { title: 'its part', look: 'hide' }], frames.map(frame => this.row(frame, isHit)));
-		fill(this.line, ...this.say(looked));
+		fill(this.line, spaced(this.say(looked)));
 	}
 
 	/** "43 slow frames. Of them: findPath 56 % ± 3 ..." */

@@ -1,6 +1,6 @@
 // watch.ts - the page of a watch: frames or functions over time, slow frames, functions, and the chosen one over time. A range
 // that is chosen governs everything below it.
-import { el, fill } from '../common/dom';
+import { el, fill, spaced } from '../common/dom';
 import { get, keep, onChange } from '../common/fragment';
 import { begin, isBusy, type KeyRow } from '../common/keys';
 import { keySample } from '../common/looks';
@@ -208,7 +208,7 @@ class WatchPage {
 		const looked = this.m.look(this.b ?? this.a);
 		const expression = this.search.expression();
 		const matches = (f: Watched): boolean => !expression || expression.test(f.data.name);
-		fill(this.line, ...(before ? [...this.say('A', before), ...this.say('B', looked)] : this.say(this.a ? 'A' : '', looked)));
+		fill(this.line, spaced(before ? [...this.say('A', before), ...this.say('B', looked)] : this.say(this.a ? 'A' : '', looked)));
 		fill(this.which, before ? 'B against A' : this.a ? 'A' : 'Whole run');
 		this.slow?.show(looked, matches, expression !== null);
 		this.functions.show(looked, before, this.chosen, matches, expression !== null);
