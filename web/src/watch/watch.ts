@@ -208,7 +208,8 @@ class WatchPage {
 		const looked = this.m.look(this.b ?? this.a);
 		const expression = this.search.expression();
 		const matches = (f: Watched): boolean => !expression || expression.test(f.data.name);
-		fill(this.line, spaced(before ? [...this.say('A', before), ...this.say('B', looked)] : this.say(this.a ? 'A' : '', looked)));
+		const lines = before ? [this.say('A', before), this.say('B', looked)] : [this.say(this.a ? 'A' : '', looked)];
+		fill(this.line, spaced(lines.map(words => el('div', { class: 'line' }, spaced(words)))));
 		fill(this.which, before ? 'B against A' : this.a ? 'A' : 'Whole run');
 		this.slow?.show(looked, matches, expression !== null);
 		this.functions.show(looked, before, this.chosen, matches, expression !== null);
