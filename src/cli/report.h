@@ -165,6 +165,9 @@ void fact_seen(struct text *t, const struct report *r);
 void fact_size(struct text *t, const struct report *r);
 void fact_memory(struct text *t, const struct report *r);
 
+/* What went wrong beside the recording; nothing, if nothing did: then it has no row. */
+void fact_marks(struct text *t, const struct report *r);
+
 /* ---- report_json.c ---- */
 
 /* Writes the whole report as one JSON object, and the JSON schema that describes it. Both come from the tables of

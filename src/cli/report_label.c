@@ -186,12 +186,46 @@ void fact_memory(struct text *t, const struct report *r)
 	text_printf(t, "%s at most, for the recorder", size);
 }
 
+void fact_marks(struct text *t, const struct report *r)
+{
+	const struct label *label = &r->recording->label;
+	const char *between = "";
+	char step[64];
+
+	if (label->clock_steps > 0) {
+		bool is_back = label->clock_step_ns < 0;
+
+		units_format_duration(is_back ? 0 - (uint64_t)label->clock_step_ns
+					      : (uint64_t)label->clock_step_ns,
+				      step, sizeof(step));
+		text_put(t, "the clock was set ");
+		text_put_counted(t, label->clock_steps, "time");
+		text_printf(t, ", at most %s %s, at ", step, is_back ? "back" : "on");
+		text_put_duration(t, label->clock_step_at_ns);
+		text_put(t, "; spans are by a clock that is never set");
+		between = "; ";
+	}
+	if (label->suspended_ns > 0) {
+		text_printf(t, "%sthe machine slept for ", between);
+		text_put_duration(t, label->suspended_ns);
+		text_put(t, ", which no span holds");
+		between = "; ";
+	}
+	if (label->unread_files > 0) {
+		text_put(t, between);
+		text_put_counted(t, label->unread_files, "file");
+		text_put(t, " without names: reading them killed our reader, or never ended");
+	}
+}
+
 void label_facts(struct screen *s, const struct report *r, const struct fact *facts, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		SCOPED(text_free) struct text value = TEXT_EMPTY;
 
 		facts[i].put(&value, r);
+		if (value.len == 0)
+			continue; /* nothing to say */
 		screen_put(s, facts[i].key);
 		screen_to(s, FACT_AT);
 		screen_wrap(s, text_chars(&value), FACT_AT);
@@ -204,7 +238,7 @@ const struct fact label_of_samples[] = {
 	{ "seen", fact_seen },	   { "price", fact_price },	{ "size", fact_size },
 	{ "kept", fact_kept },	   { "covered", fact_covered }, { "lost", fact_lost },
 	{ "stacks", fact_stacks }, { "paths", fact_contexts },	{ "engine", fact_engine },
-	{ "memory", fact_memory },
+	{ "memory", fact_memory }, { "marks", fact_marks },
 };
 const size_t label_of_samples_count = ARRAY_LEN(label_of_samples);
 

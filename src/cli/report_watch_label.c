@@ -235,6 +235,7 @@ const struct fact watch_label_rows[] = {
 	{ "calls", fact_calls },	 { "interval", fact_intervals }, { "a call", fact_a_call },
 	{ "windows", fact_windows },	 { "frames", fact_frames },	 { "lost", fact_lost },
 	{ "missing", fact_not_watched }, { "engine", fact_engine },	 { "memory", fact_memory },
+	{ "marks", fact_marks },
 };
 const size_t watch_label_count = ARRAY_LEN(watch_label_rows);
 

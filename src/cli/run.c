@@ -53,6 +53,7 @@ int run_open(struct run *r, pid_t pid, struct err *err)
 	r->start = mono_now();
 	r->window_start = r->start;
 	r->last_save = r->start;
+	run_look_at_clocks(r);
 	if (r->opts->command != NULL) {
 		const char *slash = strrchr(r->opts->command[0], '/');
 
@@ -93,6 +94,7 @@ static void note_pause(struct run *r, bool is_paused)
 
 static void label_now(struct run *r, bool is_finished)
 {
+	run_look_at_clocks(r);
 	r->instrument->label(r->session);
 	r->label.saved_wall_ns = wall_now().ns;
 	r->label.elapsed_ns = mono_elapsed_ns(r->start, mono_now());

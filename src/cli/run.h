@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "cli/app.h"
+#include "core/clock_steps.h"
 #include "core/ledger.h"
 #include "core/recording.h"
 #include "core/units.h"
@@ -120,6 +121,7 @@ struct run {
 	struct ledger_row window; /* the open one; ids unused */
 	uint64_t cpu_seen_ns;	  /* own CPU time up to the last part that was booked */
 	uint64_t cpu_other_ns;	  /* of children of ours: calibration, readers of lines */
+	struct clock_steps clocks;
 	uint64_t last_save_cost_ns;
 	uint64_t file_bytes;
 	bool is_paused; /* a foreign reader holds saves up */
@@ -161,6 +163,9 @@ uint64_t rusage_cpu_ns(const struct rusage *used);
 /* The clocks, each in its own type. */
 struct mono mono_now(void);
 struct wall wall_now(void);
+
+/* Looks whether the clock was set; the label says so from then on. Once a second or so. */
+void run_look_at_clocks(struct run *r);
 
 /* A text of ours as a borrowed string, cut at STR_MAX_BYTES. */
 struct str run_str(const char *text);

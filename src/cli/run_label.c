@@ -53,6 +53,18 @@ uint64_t most_rss_bytes(void)
 	return getrusage(RUSAGE_SELF, &u) == 0 ? (uint64_t)u.ru_maxrss * 1024 : 0;
 }
 
+void run_look_at_clocks(struct run *r)
+{
+	const struct clock_reading now = { mono_now(), wall_now(), clock_ns(CLOCK_BOOTTIME) };
+	struct label *l = &r->label;
+
+	clock_steps_look(&r->clocks, &now);
+	l->clock_steps = r->clocks.steps;
+	l->clock_step_ns = r->clocks.largest_ns;
+	l->clock_step_at_ns = r->clocks.largest_at_ns;
+	l->suspended_ns = r->clocks.suspended_ns;
+}
+
 struct str run_str(const char *text)
 {
 	size_t len = strlen(text);

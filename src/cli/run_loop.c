@@ -218,6 +218,8 @@ static const char *run_until_end(struct run *r, struct watcher *w)
 			return "exit";
 		now = mono_now();
 		instrument->turn(r->session, now);
+		if (mono_elapsed_ns(r->clocks.last.mono, now) >= NS_PER_S)
+			run_look_at_clocks(r);
 		line_if_due(r, w, now);
 	}
 }

@@ -31,6 +31,10 @@
 	}
 #define COLUMN(row, member, key, doc) COLUMN_AS(row, #member, member, key, doc)
 #define FIELD(row, member, doc)	      COLUMN(row, member, 0, doc)
-#define KEY(row, member, doc)	      COLUMN(row, member, 1, doc)
+#define FIELD_SINCE(row, member, since, doc)                                               \
+	{                                                                                  \
+#member, TYPE_OF(row, member), offsetof(struct row, member), 0, doc, since \
+	}
+#define KEY(row, member, doc) COLUMN(row, member, 1, doc)
 
 #endif

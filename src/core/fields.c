@@ -67,6 +67,11 @@ static const struct field label_fields[] = {
 	FIELD(label, rng_2, "state of the random generator, third word"),
 	FIELD(label, rng_3, "state of the random generator, fourth word"),
 	FIELD(label, writer_pid, "process id of the recorder"),
+	FIELD_SINCE(label, unread_files, 3, "files of the program that have no names: the child that reads files died of them, or hung"),
+	FIELD_SINCE(label, clock_steps, 3, "how often CLOCK_REALTIME was set, by half a second or more"),
+	FIELD_SINCE(label, clock_step_ns, 3, "the largest of those steps; negative: back"),
+	FIELD_SINCE(label, clock_step_at_ns, 3, "when that was, as elapsed time"),
+	FIELD_SINCE(label, suspended_ns, 3, "time in which the machine slept: it is in no elapsed time"),
 };
 
 static const struct field node_fields[] = {

@@ -27,6 +27,7 @@ struct field {
 	uint16_t offset; /* in the row struct */
 	uint16_t is_key; /* 1: part of the primary key, keys come first */
 	const char *doc; /* one sentence: what it says; no full stop at the end */
+	unsigned since;	 /* version of a recording's schema that brought it; 0: the table's own */
 };
 
 struct table {

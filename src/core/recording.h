@@ -215,6 +215,12 @@ struct label {
 	/* the coins */
 	uint64_t rng_0, rng_1, rng_2, rng_3;
 	uint32_t writer_pid; /* who records */
+	/* what went wrong beside it */
+	uint64_t unread_files;	   /* that the parser child died of, or hung over: unsymbolised */
+	uint64_t clock_steps;	   /* CLOCK_REALTIME was set so often */
+	int64_t clock_step_ns;	   /* the largest step; negative: back */
+	uint64_t clock_step_at_ns; /* elapsed */
+	uint64_t suspended_ns;	   /* the machine slept for so long: in no elapsed time */
 };
 
 /* Everything that changed since the last save. Strings are borrowed from whoever filled it, until they change. */

@@ -5,6 +5,7 @@
 
 /* A row of SQLite: two bytes in its page and two of lengths, then for each column a byte of type and its bytes
  * (sqlite.org/fileformat2.html, 1.6 and 2.1). Rowids and keys stay below 2^24. */
+#define CRC_BYTES	4u /* behind a histogram */
 #define ROW_BYTES	10u
 #define INDEX_BYTES	16u /* an entry of the index of `window` */
 #define WATCHED_NUMBERS 18u
@@ -44,7 +45,8 @@ uint64_t watchlist_row_bytes(const struct calls_row *row)
 				     row->others,      row->weight,	     row->weight_squared,
 				     row->weighted_ns, row->weighted_own_ns, row->probe_ns,
 				     row->max_ns,      row->interval };
-	uint64_t bytes = 3 * (1 + sizeof(double)) + text_bytes(steps_bytes(&row->histogram));
+	uint64_t bytes =
+		3 * (1 + sizeof(double)) + text_bytes(steps_bytes(&row->histogram) + CRC_BYTES);
 
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		bytes += number_bytes(numbers[i]);

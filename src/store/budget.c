@@ -18,7 +18,7 @@
 
 /* Worst bytes a row. */
 #define SLOT_BYTES     70u
-#define CONTEXT_BYTES  397u
+#define CONTEXT_BYTES  401u
 #define NODE_BYTES     16u
 #define FRAME_BYTES    32u
 #define LEDGER_BYTES   98u
@@ -27,10 +27,10 @@
 #define WATCH_SMALLEST (UINT64_C(1) << 20)
 
 /* Shares of what is left, in thousandths. */
-#define CONTEXT_SHARE 300u
+#define CONTEXT_SHARE 305u
 #define NODE_SHARE    185u
 #define FRAME_SHARE   125u
-#define NAME_SHARE    390u
+#define NAME_SHARE    385u
 
 #define MIN_CONTEXTS	  64u
 #define MAX_CONTEXTS	  16384u

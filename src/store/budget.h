@@ -4,10 +4,10 @@
  * each once; so of a limit L the database gets B pages and -wal B frames:
  *   4096 B + (32 + 4120 B) + 32768 for each 4096 frames or part of them (-shm) <= L.
  * 4 MiB: B = 506. What the B pages hold, at worst, in bytes (2 of each row are the cell's pointer):
- *   slot 70 · context 397 · node 16 · frame 32 and its strings · ledger window 98 · 30 pages: label, schema, inner nodes
+ *   slot 70 · context 401 · node 16 · frame 32 and its strings · ledger window 98 · 30 pages: label, schema, inner nodes
  * Rows come and go in any order, so a page counts as three quarters full (random order was seen to fill 80 %); strings
  * as half, since cells over half a page lie alone. Of what is left beside slots, ledger and the 30 pages, contexts get
- * 30 %, nodes 18.5 %, frames 12.5 % and strings 39 %. test_store_fit fills every limit with the worst rows in random
+ * 30.5 %, nodes 18.5 %, frames 12.5 % and strings 38.5 %. test_store_fit fills every limit with the worst rows in random
  * order. Should coming and going still leave pages emptier than that, a save that meets B packs them first. */
 #ifndef TARE_STORE_BUDGET_H
 #define TARE_STORE_BUDGET_H

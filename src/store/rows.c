@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/crc.h"
 #include "core/fleet.h"
 #include "core/recording.h"
 #include "core/steps.h"
@@ -23,14 +24,17 @@ static int bad(struct err *err, const struct table *t, const struct field *f, co
 	return err_set(err, -EBADMSG, "table %s, column %s: %s", t->name, f->name, what);
 }
 
-int rows_names(const struct table *t, char *out, size_t size)
+int rows_names(const struct table *t, unsigned version, char *out, size_t size)
 {
 	size_t used = 0;
 
 	for (size_t i = 0; i < t->field_count; i++) {
-		int len = snprintf(out + used, size - used, "%s%s", i > 0 ? ", " : "",
-				   t->fields[i].name);
+		int len;
 
+		if (t->fields[i].since > version)
+			continue;
+		len = snprintf(out + used, size - used, "%s%s", i > 0 ? ", " : "",
+			       t->fields[i].name);
 		if (len < 0 || (size_t)len >= size - used)
 			return -ENAMETOOLONG;
 		used += (size_t)len;
@@ -75,20 +79,31 @@ static int bind_str(sqlite3_stmt *stmt, int at, const struct str *s)
 	return sqlite3_bind_blob(stmt, at, s->bytes, (int)s->len, SQLITE_STATIC);
 }
 
+/* Writes the CRC of the `len` bytes behind them, if there are any. Returns the length of both. */
+static size_t add_crc(uint8_t *bytes, size_t len)
+{
+	uint32_t crc = crc32_of(0, bytes, len);
+
+	for (size_t i = 0; i < ROWS_CRC_BYTES && len > 0; i++)
+		bytes[len + i] = (uint8_t)(crc >> 8 * i);
+	return len > 0 ? len + ROWS_CRC_BYTES : 0;
+}
+
 static int bind_batches(sqlite3_stmt *stmt, int at, const uint64_t *batch_ns)
 {
-	uint8_t bytes[BATCHES_MAX_BYTES];
+	uint8_t bytes[BATCHES_MAX_BYTES + ROWS_CRC_BYTES];
 	size_t len = batches_encode(batch_ns, bytes);
 
 	if (len == SIZE_MAX)
 		return SQLITE_TOOBIG;
+	len = add_crc(bytes, len);
 	return sqlite3_bind_blob(stmt, at, bytes, (int)len, SQLITE_TRANSIENT);
 }
 
 static int bind_steps(sqlite3_stmt *stmt, int at, const struct histogram *h)
 {
 	size_t len = steps_bytes(h);
-	uint8_t *bytes = sqlite3_malloc64(len + 1);
+	uint8_t *bytes = sqlite3_malloc64(len + ROWS_CRC_BYTES);
 
 	if (bytes == NULL)
 		return SQLITE_NOMEM;
@@ -96,7 +111,7 @@ static int bind_steps(sqlite3_stmt *stmt, int at, const struct histogram *h)
 		sqlite3_free(bytes);
 		return SQLITE_TOOBIG;
 	}
-	return sqlite3_bind_blob64(stmt, at, bytes, len, sqlite3_free);
+	return sqlite3_bind_blob64(stmt, at, bytes, add_crc(bytes, len), sqlite3_free);
 }
 
 static int bind_f64(sqlite3_stmt *stmt, int at, double value)
@@ -236,29 +251,48 @@ static int read_str(sqlite3_stmt *stmt, int at, struct str *out, struct rows_tex
 	return 0;
 }
 
-static int read_batches(sqlite3_stmt *stmt, int at, uint64_t *out_ns)
+/* Checks and takes off the CRC at the end of a blob. -EBADMSG: it is another. */
+static int take_crc(const struct rows_text *text, const uint8_t *bytes, size_t *len)
+{
+	uint32_t crc = 0;
+
+	if (text->version < ROWS_CRC_SINCE || *len == 0)
+		return 0;
+	if (*len <= ROWS_CRC_BYTES)
+		return -EBADMSG;
+	*len -= ROWS_CRC_BYTES;
+	for (size_t i = 0; i < ROWS_CRC_BYTES; i++)
+		crc |= (uint32_t)bytes[*len + i] << 8 * i;
+	return crc == crc32_of(0, bytes, *len) ? 0 : -EBADMSG;
+}
+
+static int read_batches(sqlite3_stmt *stmt, int at, uint64_t *out_ns, const struct rows_text *text)
 {
 	const void *bytes = sqlite3_column_blob(stmt, at);
 	size_t len = (size_t)sqlite3_column_bytes(stmt, at);
+	int rc;
 
 	if (sqlite3_column_type(stmt, at) != SQLITE_BLOB)
 		return -EBADMSG;
 	if (len > 0 && bytes == NULL)
 		return -ENOMEM;
-	return batches_decode(bytes, len, out_ns);
+	rc = take_crc(text, bytes, &len);
+	return rc == 0 ? batches_decode(bytes, len, out_ns) : rc;
 }
 
 static int read_steps(sqlite3_stmt *stmt, int at, struct histogram *out, struct rows_text *text)
 {
 	const void *bytes = sqlite3_column_blob(stmt, at);
 	size_t len = (size_t)sqlite3_column_bytes(stmt, at);
+	int rc;
 
 	if (sqlite3_column_type(stmt, at) != SQLITE_BLOB || len > text->most - text->steps)
 		return -EBADMSG;
 	if (len > 0 && bytes == NULL)
 		return -ENOMEM;
 	text->steps += len;
-	return steps_decode(bytes, len, out);
+	rc = take_crc(text, bytes, &len);
+	return rc == 0 ? steps_decode(bytes, len, out) : rc;
 }
 
 static int read_f64(sqlite3_stmt *stmt, int at, double *out)
@@ -363,17 +397,16 @@ static int read_blob(sqlite3_stmt *stmt, int at, struct blob *out, struct rows_t
 	return 0;
 }
 
-static int read_field(sqlite3_stmt *stmt, int at, const struct table *t, void *out_row,
-		      struct rows_text *text)
+static int read_field(sqlite3_stmt *stmt, int at, const struct table *t, const struct field *f,
+		      void *out_row, struct rows_text *text)
 {
-	const struct field *f = &t->fields[at];
 	void *to = (char *)out_row + f->offset;
 
 	switch (f->type) {
 	case FIELD_STR:
 		return read_str(stmt, at, to, text);
 	case FIELD_BATCHES:
-		return read_batches(stmt, at, to);
+		return read_batches(stmt, at, to, text);
 	case FIELD_F64:
 		return read_f64(stmt, at, to);
 	case FIELD_STEPS:
@@ -396,9 +429,14 @@ static int read_field(sqlite3_stmt *stmt, int at, const struct table *t, void *o
 int rows_read(sqlite3_stmt *stmt, const struct table *t, void *out_row, struct rows_text *text,
 	      struct err *err)
 {
-	for (size_t i = 0; i < t->field_count; i++) {
-		int rc = read_field(stmt, (int)i, t, out_row, text);
+	int at = 0;
 
+	for (size_t i = 0; i < t->field_count; i++) {
+		int rc;
+
+		if (t->fields[i].since > text->version)
+			continue;
+		rc = read_field(stmt, at++, t, &t->fields[i], out_row, text);
 		if (rc == -ENOMEM)
 			return err_set(err, rc, "out of memory");
 		if (rc != 0)

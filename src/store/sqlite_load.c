@@ -133,7 +133,7 @@ static int read_rows(struct load *l, struct rows_in *in, struct err *err)
 {
 	SCOPED(sqlite_finalize_scoped) sqlite3_stmt *stmt = NULL;
 	char names[SQL_BYTES / 2], order[64], sql[SQL_BYTES];
-	int step, rc = rows_names(in->table, names, sizeof(names));
+	int step, rc = rows_names(in->table, l->text.version, names, sizeof(names));
 
 	if (rc != 0)
 		return err_set(err, rc, "table %s has too many columns", in->table->name);
@@ -287,6 +287,7 @@ static int load_once(const char *path, struct recording *out, bool *out_is_stale
 	l.deadline.ns = mono_now().ns + LOAD_BASE_NS + bytes * LOAD_NS_PER_BYTE;
 	sqlite3_progress_handler(l.db, PROGRESS_STEPS, is_late, &l);
 	rc = sqlite_check_identity(l.db, path, &version, err);
+	l.text.version = version;
 	if (rc == 0) {
 		sqlite_confine(l.db);
 		rc = read_tables(&l, version, err);

@@ -45,7 +45,7 @@ static int prepare_put(struct sqlite_writer *w, enum writer_stmt which, const st
 	bool is_label = t == &table_recording, has_index = t == &table_window;
 	size_t used;
 
-	if (rows_names(t, names, sizeof(names)) != 0)
+	if (rows_names(t, ROWS_NEWEST, names, sizeof(names)) != 0)
 		return SQLITE_TOOBIG;
 	used = (size_t)snprintf(sql, sizeof(sql), "INSERT %sINTO %s (%s%s) VALUES (",
 				has_index ? "" : "OR REPLACE ", t->name, names,

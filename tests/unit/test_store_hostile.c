@@ -142,7 +142,7 @@ static void a_newer_schema_says_which_tare_it_needs(void **state)
 	const char *path = place_file(&place, "x.tare");
 
 	(void)state;
-	make_changed(path, "PRAGMA user_version = 3; UPDATE recording SET tare_version = '7.3.1'");
+	make_changed(path, "PRAGMA user_version = 4; UPDATE recording SET tare_version = '7.3.1'");
 	refused(path, -ENOTSUP, "needs tare >= 7.3.1");
 	make_changed(path, "PRAGMA user_version = 9; DROP TABLE recording");
 	refused(path, -ENOTSUP, "needs a newer tare");
@@ -205,9 +205,9 @@ static const struct {
 	  "table frame, column name" },
 	{ "a name that is a number", "UPDATE frame SET name = 17 WHERE id = 2",
 	  "table frame, column name" },
-	{ "a batch cut off", "UPDATE context SET batch_ns = x'0080' WHERE id = 2",
+	{ "a batch cut off", "UPDATE context SET batch_ns = x'0080df9161ac' WHERE id = 2",
 	  "table context, column batch_ns" },
-	{ "a batch of 33", "UPDATE context SET batch_ns = x'2001' WHERE id = 2",
+	{ "a batch of 33", "UPDATE context SET batch_ns = x'2001cb065aa3' WHERE id = 2",
 	  "table context, column batch_ns" },
 	{ "more spans than a batch has", "UPDATE recording SET batches = 33", "column batches" },
 	/* a watch */
@@ -275,15 +275,15 @@ static const struct {
 	{ "times that do so too",
 	  "UPDATE window SET weighted_ns = 9223372036854775807 WHERE others > 0",
 	  "the sums up to it" },
-	{ "a histogram cut off", "UPDATE window SET histogram = x'0005' WHERE rowid = 3",
+	{ "a histogram cut off", "UPDATE window SET histogram = x'000570e6b331' WHERE rowid = 3",
 	  "table window, column histogram" },
 	{ "a histogram with a step beyond the last",
-	  "UPDATE window SET histogram = x'00e00b01' WHERE rowid = 3",
+	  "UPDATE window SET histogram = x'00e00b01e1e6551c' WHERE rowid = 3",
 	  "table window, column histogram" },
 	{ "a histogram too long", "UPDATE window SET histogram = zeroblob(15200) WHERE rowid = 3",
 	  "table window, column histogram" },
 	{ "weights of histograms beyond 63 bits",
-	  "UPDATE window SET histogram = x'0005ffffffffffffffff7f'", "the sums up to it" },
+	  "UPDATE window SET histogram = x'0005ffffffffffffffff7fb6f53f6d'", "the sums up to it" },
 	{ "a slow frame that is not its parts",
 	  "UPDATE slow_frame SET other_ns = other_ns + 1 WHERE rowid IN "
 	  "(SELECT rowid FROM slow_frame LIMIT 1)",
@@ -326,7 +326,13 @@ static void a_recording_of_version_1_opens_and_has_no_watch(void **state)
 {
 	static const char to_version_1[] =
 		"DROP TABLE watch; DROP TABLE watched; DROP TABLE window; DROP TABLE slow_frame;"
-		"DROP TABLE slow_part; PRAGMA user_version = 1";
+		"DROP TABLE slow_part; PRAGMA user_version = 1;"
+		"ALTER TABLE recording DROP COLUMN unread_files;"
+		"ALTER TABLE recording DROP COLUMN clock_steps;"
+		"ALTER TABLE recording DROP COLUMN clock_step_ns;"
+		"ALTER TABLE recording DROP COLUMN clock_step_at_ns;"
+		"ALTER TABLE recording DROP COLUMN suspended_ns;"
+		"UPDATE context SET batch_ns = substr(batch_ns, 1, length(batch_ns) - 4)";
 	const char *path = place_file(&place, "x.tare");
 	struct recording r = RECORDING_EMPTY;
 	struct err err = ERR_EMPTY;
@@ -345,6 +351,39 @@ static void a_recording_of_version_1_opens_and_has_no_watch(void **state)
 	recording_free(&r);
 	make_changed(path, "PRAGMA user_version = 1");
 	refused(path, -EBADMSG, "tables are not those");
+}
+
+/* Each value would be a good one; it is not what was written. */
+static void a_blob_with_another_checksum_is_refused(void **state)
+{
+	static const struct {
+		const char *name, *sql, *words;
+	} cases[] = {
+		{ "other weights, the old checksum",
+		  "UPDATE context SET batch_ns = CAST(x'0005' || substr(batch_ns, -4) AS BLOB)",
+		  "column batch_ns" },
+		{ "no checksum", "UPDATE context SET batch_ns = x'0005'", "column batch_ns" },
+		{ "a checksum of nothing", "UPDATE context SET batch_ns = x'00000000'",
+		  "column batch_ns" },
+		{ "another histogram, the old checksum",
+		  "UPDATE window SET histogram = CAST(x'000501' || substr(histogram, -4) AS BLOB)"
+		  " WHERE length(histogram) > 0",
+		  "column histogram" },
+	};
+	const char *path = place_file(&place, "x.tare");
+	struct recording r = RECORDING_EMPTY;
+	struct err err = ERR_EMPTY;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		print_message("%s\n", cases[i].name);
+		make_changed(path, cases[i].sql);
+		refused(path, -EBADMSG, cases[i].words);
+	}
+	/* With its own checksum the first of them is read. */
+	make_changed(path, "UPDATE context SET batch_ns = x'000570e6b331'");
+	ok(store_sqlite.load(path, &r, &err), &err);
+	recording_free(&r);
 }
 
 static double load_cpu_s(const char *path, int *out_code)
@@ -472,6 +511,7 @@ int main(void)
 		cmocka_unit_test(a_newer_schema_says_which_tare_it_needs),
 		cmocka_unit_test(what_was_changed_is_refused_by_table_and_column),
 		cmocka_unit_test(a_recording_of_version_1_opens_and_has_no_watch),
+		cmocka_unit_test(a_blob_with_another_checksum_is_refused),
 		cmocka_unit_test(a_truncated_file_never_loads_as_whole),
 		cmocka_unit_test(flipped_bytes_never_crash_and_never_hang),
 	};
