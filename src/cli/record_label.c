@@ -2,21 +2,23 @@
 #include "cli/record.h"
 #include "core/scoped.h"
 
-/* Reading files into tables happens in drains, partly in children of ours, but is paid once: start-up, not the price of
- * a sample. The job itself is not waited for before the session is closed, so children are ours. */
-static void move_table_cost(struct session *s, uint64_t table_ns)
+/* Reading files into tables happens in drains, mostly in a child of ours, but is paid once: start-up, not the price of a
+ * sample. The job itself is not waited for before the session is closed, so children are ours. */
+static void move_table_cost(struct session *s, const struct sampler_facts *facts)
 {
-	uint64_t children_ns = children_cpu_ns();
-	uint64_t by_children_ns = children_ns - s->run.cpu_other_ns;
-	uint64_t new_ns = table_ns - s->table_seen_ns;
-	uint64_t own_ns = new_ns > by_children_ns ? new_ns - by_children_ns : 0;
+	uint64_t children_ns = children_cpu_ns() + facts->reading_ns;
+	uint64_t own_ns = facts->table_ns - s->table_seen_ns;
 
 	if (own_ns > s->run.window.sample_ns)
 		own_ns = s->run.window.sample_ns;
 	s->run.window.sample_ns -= own_ns;
-	s->run.window.start_ns += own_ns + by_children_ns;
-	s->table_seen_ns = table_ns;
-	s->run.cpu_other_ns = children_ns;
+	s->run.window.start_ns += own_ns;
+	s->table_seen_ns = facts->table_ns;
+	/* When a child ends, its time moves from one clock to another that may be some µs behind. */
+	if (children_ns > s->run.cpu_other_ns) {
+		s->run.window.start_ns += children_ns - s->run.cpu_other_ns;
+		s->run.cpu_other_ns = children_ns;
+	}
 }
 
 /* Following forks and maps is no part of a sample either: a longer period would not make it cheaper. */
@@ -52,8 +54,9 @@ void record_label_engine(struct session *s)
 	l->threads = facts.threads;
 	l->processes = facts.processes;
 	l->unnamed_frames = facts.unnamed_frames;
+	l->unread_files = facts.unread_files;
 	l->kernel_tick_ps = facts.kernel_tick_ps;
-	move_table_cost(s, facts.table_ns);
+	move_table_cost(s, &facts);
 	move_aside_cost(s, facts.aside_ns);
 }
 

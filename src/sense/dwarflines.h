@@ -1,5 +1,5 @@
 /* dwarflines.h - reads lines out of a binary's debug information, by libdw. Its readers can be led astray by a hostile
- * file (a string table without an end is read beyond it): call this only in a child (lines.h). One thread. */
+ * file (a string table without an end is read beyond it): call this only in a child (parser.h). One thread. */
 #ifndef TARE_SENSE_DWARFLINES_H
 #define TARE_SENSE_DWARFLINES_H
 

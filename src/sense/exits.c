@@ -219,12 +219,24 @@ static int take_aside(int fd, struct place_names *names, const struct place *con
 	return 0;
 }
 
+/* The names of the file, by a parser that is started for it. */
+static int open_names(int fd, const char *path, struct place_names *out)
+{
+	struct parser *parser;
+	int status = parser_open(true, &parser);
+
+	if (status < 0)
+		return status;
+	status = place_names_open(parser, fd, (struct str){ path, (uint32_t)strlen(path) }, out);
+	parser_close(parser);
+	return status;
+}
+
 static int find_in(int fd, const struct place *const *places, size_t count, struct body *bodies,
 		   struct exits *out)
 {
 	SCOPED(place_names_close) struct place_names names = PLACE_NAMES_EMPTY;
-	struct str path = { places[0]->path, (uint32_t)strlen(places[0]->path) };
-	int status = place_names_open(fd, path, &names);
+	int status = open_names(fd, places[0]->path, &names);
 
 	for (size_t i = 0; i < count && status == 0; i++)
 		status = read_part(fd, places[i]->start, places[i]->bytes, &bodies[i]);
@@ -233,8 +245,8 @@ static int find_in(int fd, const struct place *const *places, size_t count, stru
 	for (size_t i = 0; i < count && status == 0; i++) {
 		if (bodies[i].is_refused)
 			continue;
-		status =
-			exits_of_parts(bodies[i].parts, bodies[i].count, names.has_symtab, &out[i]);
+		status = exits_of_parts(bodies[i].parts, bodies[i].count,
+					names.file.head.has_symtab, &out[i]);
 		status = status == -ENOTSUP ? 0 : status;
 	}
 	return status;

@@ -21,6 +21,7 @@ struct mapping {
 	enum mapping_kind kind;
 	bool was_deleted;      /* its path led nowhere when we first saw it */
 	bool is_settled;       /* `module` is what it will be */
+	uint64_t ask_again_ns; /* while it is not, not before this (CLOCK_MONOTONIC) */
 	int64_t seen_s;	       /* CLOCK_REALTIME when we first saw it */
 	struct str file;       /* kept by names, without " (deleted)" */
 	struct module *module; /* counted; NULL: not opened yet, or not readable */

@@ -3,19 +3,16 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/scoped.h"
 #include "sense/debugfile.h"
 #include "sense/demangle.h"
-#include "sense/elffile.h"
 #include "sense/grow.h"
 #include "sense/sources.h"
 
@@ -34,8 +31,8 @@ struct module {
 
 /* A file that we have seen: several may hold the same build. */
 struct seen_file {
-	uint64_t device, inode, bytes, changed_ns;
-	struct module *module;
+	struct parser_file_id id;
+	struct module *module; /* NULL: it is left alone */
 };
 
 struct modules {
@@ -45,9 +42,13 @@ struct modules {
 	struct seen_file *files;
 	size_t file_count, file_room;
 	size_t bytes, with_lines;
-	uint64_t lines_ns;
+	uint64_t lines_ns, unread;
+	struct parser *parser;
+	struct parser_file_id identified; /* the file whose build-id and debuglink ... */
+	struct tables identity;		  /* ... these are, while its tables are being read */
 	struct module *vdso;
 	bool is_vdso_read;
+	int vdso_fd; /* -1: not open */
 };
 
 const struct tables *module_tables(const struct module *m)
@@ -85,13 +86,26 @@ uint64_t modules_lines_ns(const struct modules *m)
 	return m->lines_ns;
 }
 
+uint64_t modules_unread(const struct modules *m)
+{
+	return m->unread;
+}
+
+struct parser *modules_parser(struct modules *m)
+{
+	return m->parser;
+}
+
 int modules_open(struct naming *names, struct modules **out)
 {
 	struct modules *m = calloc(1, sizeof(*m));
 
-	if (m == NULL)
+	if (m == NULL || parser_open(false, &m->parser) < 0) {
+		free(m);
 		return -ENOMEM;
+	}
 	m->names = names;
+	m->vdso_fd = -1;
 	*out = m;
 	return 0;
 }
@@ -104,6 +118,9 @@ void modules_close(struct modules *m)
 		module_free(m->items[i]);
 	free(m->items);
 	free(m->files);
+	if (m->vdso_fd >= 0)
+		close(m->vdso_fd);
+	parser_close(m->parser);
 	free(m);
 }
 
@@ -198,65 +215,79 @@ static struct module *find_build(const struct modules *m, const struct tables *i
 	return NULL;
 }
 
-/* Reads a file that we have not seen. */
-static struct module *read_new(struct modules *m, int fd, struct str path, uint64_t bytes,
-			       bool *out_freed)
+/* The build-id and the debuglink, asked for once: the tables may take more than one look. */
+static int identify(struct modules *m, const struct parser_file *file)
 {
-	struct tables t = { 0 };
-	struct module *module;
+	int rc;
 
-	if (elffile_read_id(fd, &t) < 0)
-		return NULL;
-	module = find_build(m, &t, bytes);
-	if (module != NULL)
-		return module;
-	t = (struct tables){ 0 };
-	if (elffile_read(fd, &t) < 0)
-		return NULL;
-	if (!t.has_symtab)
-		debugfile_add(&t, path);
-	elffile_add_stubs(fd, &t);
-	module = add(m, &t, path, bytes, out_freed);
-	if (module != NULL && module->tables.has_lines && m->with_lines < MAX_WITH_LINES) {
-		sources_open(&module->sources, fd);
-		m->with_lines++;
-	}
-	malloc_trim(0); /* what was read of the file is many times the tables */
-	return module;
+	if (memcmp(&m->identified, &file->id, sizeof(file->id)) == 0)
+		return 0;
+	rc = parser_read_id(m->parser, file, &m->identity);
+	if (rc == 0)
+		m->identified = file->id;
+	return rc;
 }
 
-struct module *modules_get(struct modules *m, int fd, struct str path, bool *out_freed)
+/* Reads a file that we have not seen. 0 without a module: there is no room. */
+static int read_new(struct modules *m, struct parser_file *file, struct str path, bool *out_freed,
+		    struct module **out)
 {
-	struct stat st;
-	struct seen_file file;
+	struct tables t = { 0 };
+	int rc = identify(m, file);
+
+	if (rc < 0)
+		return rc;
+	*out = find_build(m, &m->identity, file->id.bytes);
+	if (*out != NULL)
+		return 0;
+	debugfile_open(&m->identity, path, file);
+	rc = parser_read_tables(m->parser, file, &t);
+	debugfile_close(file);
+	if (rc < 0)
+		return rc;
+	*out = add(m, &t, path, file->id.bytes, out_freed);
+	if (*out != NULL && (*out)->tables.has_lines && m->with_lines < MAX_WITH_LINES) {
+		sources_open(&(*out)->sources, file->fd);
+		m->with_lines++;
+	}
+	return 0;
+}
+
+/* Without room it is merely looked at again. */
+static void remember(struct modules *m, const struct seen_file *file)
+{
 	void *files = m->files;
 
-	*out_freed = false;
-	if (fstat(fd, &st) < 0)
-		return NULL;
-	file = (struct seen_file){ st.st_dev, st.st_ino, (uint64_t)st.st_size,
-				   (uint64_t)st.st_mtim.tv_sec * UINT64_C(1000000000) +
-					   (uint64_t)st.st_mtim.tv_nsec,
-				   NULL };
-	for (size_t i = 0; i < m->file_count; i++) {
-		const struct seen_file *f = &m->files[i];
+	if (grow(&files, &m->file_room, m->file_count + 1, MAX_FILES, sizeof(*file)) == 0) {
+		m->files = files;
+		m->files[m->file_count++] = *file;
+	}
+}
 
-		if (f->device == file.device && f->inode == file.inode && f->bytes == file.bytes &&
-		    f->changed_ns == file.changed_ns) {
-			module_hold(f->module);
-			return f->module;
+struct module *modules_get(struct modules *m, int fd, struct str path, struct modules_found *out)
+{
+	struct parser_file file = { .fd = fd };
+	struct seen_file seen = { .module = NULL };
+	int rc;
+
+	*out = (struct modules_found){ false, false };
+	if (parser_file_identify(&file) < 0)
+		return NULL;
+	for (size_t i = 0; i < m->file_count; i++) {
+		if (memcmp(&m->files[i].id, &file.id, sizeof(file.id)) == 0) {
+			module_hold(m->files[i].module);
+			return m->files[i].module;
 		}
 	}
-	file.module = read_new(m, fd, path, file.bytes, out_freed);
-	if (file.module == NULL)
+	rc = read_new(m, &file, path, &out->has_freed, &seen.module);
+	out->is_pending = rc == -EAGAIN;
+	m->unread += rc == -EIO;
+	if (rc == -EAGAIN || rc == -ENOMEM || (rc == 0 && seen.module == NULL))
 		return NULL;
-	module_hold(file.module);
-	files = m->files; /* without room it is merely read again */
-	if (grow(&files, &m->file_room, m->file_count + 1, MAX_FILES, sizeof(file)) == 0) {
-		m->files = files;
-		m->files[m->file_count++] = file;
-	}
-	return file.module;
+	seen.id = file.id;
+	remember(m, &seen);
+	module_hold(seen.module);
+	return seen.module;
 }
 
 /* A file that holds our own vdso. Returns a descriptor or a negative errno. */
@@ -280,19 +311,20 @@ static int copy_vdso(void)
 	return fd;
 }
 
-struct module *modules_vdso(struct modules *m)
+struct module *modules_vdso(struct modules *m, struct modules_found *out)
 {
-	bool has_freed;
-	int fd;
-
-	if (!m->is_vdso_read) {
+	*out = (struct modules_found){ false, false };
+	if (!m->is_vdso_read && m->vdso_fd < 0)
+		m->vdso_fd = copy_vdso();
+	if (!m->is_vdso_read && m->vdso_fd >= 0) {
+		/* Held for good, so that it is never freed. */
+		m->vdso = modules_get(m, m->vdso_fd, (struct str)STR_LITERAL("[vdso]"), out);
+	}
+	if (!m->is_vdso_read && !out->is_pending) {
 		m->is_vdso_read = true;
-		fd = copy_vdso();
-		if (fd >= 0) {
-			/* Held for good, so that it is never freed. */
-			m->vdso = modules_get(m, fd, (struct str)STR_LITERAL("[vdso]"), &has_freed);
-			close(fd);
-		}
+		if (m->vdso_fd >= 0)
+			close(m->vdso_fd);
+		m->vdso_fd = -1;
 	}
 	module_hold(m->vdso);
 	return m->vdso;
@@ -317,7 +349,8 @@ static const struct frame *name_symbol(struct modules *m, struct module *module,
 		len += sizeof(plt) - 1;
 	}
 	frame.name = (struct str){ text, (uint32_t)len };
-	place = sources_find(&module->sources, &module->tables, symbol, m->names);
+	place = sources_find(&module->sources,
+			     &(struct sources_of){ m->parser, &module->tables, m->names }, symbol);
 	frame.file = place.file;
 	frame.line = place.line;
 	return naming_frame(m->names, &frame);
@@ -362,11 +395,11 @@ const struct frame *module_frame(struct modules *m, struct module *module, uint3
 
 	*out_is_named = symbol != NULL || is_entry(t, function);
 	if (module->frame_of[slot] == NULL) {
-		uint64_t before_ns = module->sources.spent_ns;
+		uint64_t before_ns = module->sources.own_ns;
 
 		module->frame_of[slot] = symbol != NULL ? name_symbol(m, module, symbol)
 							: name_address(m, module, function);
-		m->lines_ns += module->sources.spent_ns - before_ns;
+		m->lines_ns += module->sources.own_ns - before_ns;
 	}
 	return module->frame_of[slot];
 }

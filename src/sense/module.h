@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "sense/naming.h"
+#include "sense/parser.h"
 #include "sense/tables.h"
 
 #define MODULES_MAX	  4096u
@@ -35,16 +36,27 @@ int modules_open(struct naming *names, struct modules **out);
 /* Accepts NULL. No mapping may hold a module any more. */
 void modules_close(struct modules *m);
 
-/* The module of the file behind `fd` (borrowed), held once more for the caller. `name` is its path, borrowed. Reads it
- * when it is new. Returns NULL when it is no file for us, or there is no room. Sets *out_freed when other modules
- * were freed: what points into them must be forgotten. */
-struct module *modules_get(struct modules *m, int fd, struct str path, bool *out_freed);
+/* What else there is to know of a look-up. */
+struct modules_found {
+	bool has_freed;	 /* other modules were freed: what points into them must be forgotten */
+	bool is_pending; /* the parser is at it: ask again later */
+};
+
+/* The module of the file behind `fd` (borrowed), held once more for the caller. `path` is borrowed. Has it read when it is new.
+ * Returns NULL when it is pending, no file for us, one that the parser died of, or there is no room. */
+struct module *modules_get(struct modules *m, int fd, struct str path, struct modules_found *out);
 
 /* The vdso, read from our own memory: the same for every process of this kernel. Held once more; may be NULL. */
-struct module *modules_vdso(struct modules *m);
+struct module *modules_vdso(struct modules *m, struct modules_found *out);
 
-/* CPU time that finding lines in debug information took so far. */
+/* Our own CPU time that finding lines in debug information took so far; the parser's is not in it. */
 uint64_t modules_lines_ns(const struct modules *m);
+
+/* Files that the parser died of, or hung over: they have no rows and no names. */
+uint64_t modules_unread(const struct modules *m);
+
+/* Who reads the files; borrowed. */
+struct parser *modules_parser(struct modules *m);
 
 /* The frame of the code at `pc`. Sets *out_is_named to false when only its address is known. */
 const struct frame *module_frame(struct modules *m, struct module *module, uint32_t pc,

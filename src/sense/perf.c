@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sense/parser.h"
+
 /* All rings together take no more than this: machines with many CPUs get smaller ones. */
 #define RINGS_BYTES_MAX (16u << 20)
 /* Up to this many events are counted whenever facts are asked for. */
@@ -185,6 +187,9 @@ static int sampler_open(const struct sampler_settings *settings, struct sampler 
 	if (s == NULL)
 		return err_set(err, -ENOMEM, "cannot begin to sample: no memory");
 	s->settings = *settings;
+	/* Records are stamped by another clock than ours in a time namespace: elapsed times are taken on theirs. */
+	s->ahead_ns = procfs_clock_ahead_ns();
+	s->settings.start.ns -= (uint64_t)s->ahead_ns;
 	s->root_fd = -1;
 	s->wait_fd = -1;
 	perf_raise_file_limit();
@@ -219,7 +224,7 @@ static void follow(struct sampler *s, const struct perf_record *record,
 int perf_drain(struct sampler *s, const struct sampler_sink *sink, struct err *err)
 {
 	bool root_was_over = perf_follow_root_is_over(s);
-	uint64_t until_ns = now_ns();
+	uint64_t until_ns = now_ns() - (uint64_t)s->ahead_ns;
 	int error = perf_rings_look(&s->rings, until_ns, err);
 	struct perf_record record;
 
@@ -246,6 +251,16 @@ static int sampler_set_period(struct sampler *s, uint64_t period_ns,
 	return perf_reopen(s, prime_ns, sink, err);
 }
 
+static void explain_children(struct sampler *s)
+{
+	int len = snprintf(s->children, sizeof(s->children), "under a period unseen");
+
+	if (s->shed > 0)
+		snprintf(s->children + len, sizeof(s->children) - (size_t)len,
+			 ", %llu with more rights than their user unseen",
+			 (unsigned long long)s->shed);
+}
+
 /* Reads all counters. That costs microseconds an event, and a process with thousands of threads has thousands of them:
  * the next time only when this time has become a 1/COUNT_RARELY of the time passed. */
 static void count_now(struct sampler *s)
@@ -266,7 +281,13 @@ static void count_now(struct sampler *s)
 static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 {
 	bool is_over = s->root_fd < 0 && perf_threads_alive(s->threads) == 0;
+	struct parser *parser = spaces_parser(s->spaces);
+	struct parser_facts reading;
 	uint64_t clock_ns, lost;
+
+	parser_mind(parser);
+	parser_facts(parser, &reading);
+	explain_children(s);
 
 	if (is_over || now_ns() >= s->next_count_ns)
 		count_now(s);
@@ -283,7 +304,7 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 		.period_ns = s->events.period_ns,
 		.is_derived = !s->means.has_read,
 		.is_over = is_over,
-		.children = "under a period unseen",
+		.children = s->children,
 		.kernel_stacks = s->kernel_stacks[0] != '\0' ? s->kernel_stacks
 							     : spaces_kernel_names(s->spaces),
 		.clock_ns = clock_ns,
@@ -294,6 +315,8 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 		.processes = perf_threads_processes_seen(s->threads),
 		.aside_ns = s->aside_ns,
 		.table_ns = spaces_table_ns(s->spaces),
+		.reading_ns = reading.live_ns,
+		.unread_files = spaces_unread(s->spaces),
 		.unnamed_frames = spaces_unnamed(s->spaces),
 		.kernel_tick_ps = s->kernel_tick_ps,
 	};

@@ -27,6 +27,7 @@ struct sampler {
 	struct perf_threads *threads;
 	struct spaces *spaces;
 	struct procfs_list list, pids; /* kept for their memory */
+	int64_t ahead_ns;	       /* our clock's, of that of the records */
 	uint64_t last_ns;	       /* elapsed time of the last tick: ticks never go back */
 	uint64_t given_ns;	       /* weight of all ticks */
 	uint64_t closed_ns;	       /* counted by events that are closed */
@@ -37,13 +38,18 @@ struct sampler {
 	uint64_t next_sweep_ns;			  /* when the table is next compared with /proc */
 	uint64_t kernel_tick_ps;
 	uint64_t kernel_key; /* of the "[kernel]" marker */
-	char kernel_stacks[128];
+	uint64_t shed;	     /* programs that were not to be watched any more */
+	char kernel_stacks[128], children[128];
 	struct frame path[SPACE_MAX_FRAMES + 1];
 };
 
 /* Opens events on every thread of every process alive that has none in this generation, until /proc shows no new one.
  * A thread that inherits and is opened as well is found out by its samples (perf_weight.h). -ESRCH: nothing is left. */
 int perf_cover(struct sampler *s, struct perf_events *events);
+
+/* Opens new events on the only thread of a process that has just executed, and lost those it had: the kernel takes them off a
+ * program with more rights than its user has. -errno: it stays unseen. */
+int perf_cover_again(struct sampler *s, pid_t tid);
 
 /* Changes the period: new events on all threads, then the change-over. */
 int perf_reopen(struct sampler *s, uint64_t period_ns, const struct sampler_sink *sink,

@@ -50,6 +50,19 @@ int perf_cover(struct sampler *s, struct perf_events *events)
 	return error;
 }
 
+int perf_cover_again(struct sampler *s, pid_t tid)
+{
+	struct perf_thread *thread = perf_threads_find(s->threads, (uint32_t)tid);
+	int error = perf_events_add(&s->events, &s->means, &s->rings, tid);
+
+	if (error != 0 || thread == NULL)
+		return error;
+	thread->covered_in = s->generation;
+	thread->has_execed = false; /* these counters begin at 0 */
+	perf_events_enable(&s->events);
+	return 0;
+}
+
 /* Old and new events are open at the same time, so that no thread is born unseen between them. */
 static int check_files(struct sampler *s, struct err *err)
 {

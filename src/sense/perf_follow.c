@@ -119,6 +119,9 @@ static void follow_comm(struct sampler *s, const struct perf_record *record,
 		return;
 	perf_threads_remove_others(s->threads, thread);
 	thread->has_execed = true;
+	if (procfs_has_more_rights((pid_t)thread->pid) &&
+	    perf_cover_again(s, (pid_t)thread->tid) != 0)
+		s->shed++;
 	tell(sink, LIFE_EXEC, thread);
 }
 

@@ -16,6 +16,7 @@ static void search_free(struct search *s)
 	free(s->found);
 	text_free(&s->text);
 	places_files_free(&s->files);
+	parser_close(s->parser);
 }
 
 static int no_memory(struct err *err)
@@ -293,7 +294,7 @@ static int run(const struct places_settings *settings, bool is_limited, struct p
 	if (s == NULL)
 		return no_memory(err);
 	s->settings = settings;
-	rc = look(s, err);
+	rc = parser_open(true, &s->parser) < 0 ? no_memory(err) : look(s, err);
 	if (rc == 0 && is_limited)
 		limit(s);
 	if (rc == 0 && (s->text.has_failed || publish(s, out) < 0))

@@ -134,12 +134,12 @@ static void look_again(struct explaining *e, uint32_t at)
 	SCOPED(fd_close) int fd = places_file_open(file);
 	struct place_names_row row;
 
-	if (fd < 0 || place_names_open(fd, seen, &names) < 0)
+	if (fd < 0 || place_names_open(e->s->parser, fd, seen, &names) < 0)
 		return;
 	search_mark_wishes(e->s, at);
 	while (!e->is_over && place_names_next(&names, &row))
 		compare_row(e, at, &row);
-	if (names.has_debug_info)
+	if (names.file.head.has_debug_info)
 		look_for_inlined(e, at, fd);
 	else if (names.debug_fd >= 0)
 		look_for_inlined(e, at, names.debug_fd);
@@ -188,6 +188,13 @@ static void put_files(struct search *s)
 		text_printf(&s->text, " and %zu more", s->files.count - MAX_LISTED);
 }
 
+static const char *why_unread(int error)
+{
+	if (error == -EACCES)
+		return "not permitted";
+	return error == -EIO ? "it kills our reader, or reading it never ends" : strerror(-error);
+}
+
 /* Files that were meant, and could not be read. */
 static void put_unread(struct search *s, const struct wish *w)
 {
@@ -206,10 +213,7 @@ static void put_unread(struct search *s, const struct wish *w)
 	put_file(s, first);
 	if (count > 1)
 		text_printf(&s->text, " and %zu more", count - 1);
-	text_printf(&s->text, " could not be read: %s",
-		    s->files.items[first].error == -EACCES
-			    ? "not permitted"
-			    : strerror(-s->files.items[first].error));
+	text_printf(&s->text, " could not be read: %s", why_unread(s->files.items[first].error));
 }
 
 static void say_other(struct search *s, const struct wish *w)

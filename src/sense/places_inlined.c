@@ -98,7 +98,7 @@ static _Noreturn void be_child(struct inlined *in, int fd, int pipe)
 	Elf *elf = NULL;
 	uint8_t type;
 
-	if (sandbox_enter() < 0)
+	if (sandbox_enter(&sandbox_once) < 0)
 		_exit(1);
 	if (elffile_check(fd) == 0)
 		elf = elf_begin(fd, ELF_C_READ, NULL);

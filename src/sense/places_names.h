@@ -1,19 +1,14 @@
-/* places_names.h - every symbol of one ELF file, one after another: all names of an address, versions and what is no
- * function too, which symbols.h leaves out. The file is read, never mapped; names are any bytes. One thread. */
+/* places_names.h - every symbol of one ELF file, as a search needs them: all names of an address, versions and what is no
+ * function too. A parser child reads the file (parser.h); names are any bytes. One thread. */
 #ifndef TARE_SENSE_PLACES_NAMES_H
 #define TARE_SENSE_PLACES_NAMES_H
 
-#include <libelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/frame.h"
-#include "sense/tables.h"
-
-#define PLACE_NAMES_MAX_TABLES	 3u /* .symtab, .dynsym, .symtab of the debug file */
-#define PLACE_NAMES_MAX_BYTES	 (UINT64_C(1) << 29) /* of one table, or of its names */
-#define PLACE_NAMES_MAX_VERSIONS 4096u
+#include "sense/parser.h"
 
 enum place_names_kind {
 	PLACE_NAMES_FUNCTION,
@@ -33,35 +28,16 @@ struct place_names_row {
 	uint64_t bytes; /* 0: not known */
 };
 
-struct place_names_table {
-	const Elf64_Sym *symbols;
-	size_t count;
-	const char *strings;
-	size_t string_bytes;
-	const uint16_t *versions; /* one a symbol; NULL: none */
-	size_t version_count;
-};
-
 struct place_names {
-	Elf *elf, *debug;			      /* owned; NULL: none */
-	int debug_fd;				      /* owned */
-	struct segment segments[TABLES_MAX_SEGMENTS]; /* the executable ones */
-	size_t segment_count;
-	uint64_t entry; /* where the program begins; 0: nowhere */
-	struct place_names_table tables[PLACE_NAMES_MAX_TABLES];
-	size_t table_count;
-	struct str *versions; /* by number; owned, NULL: none */
-	bool is_go;	      /* made by the Go compiler */
-	uint64_t catch_bytes; /* of its tables of who catches exceptions */
-	bool has_symtab;
-	bool has_debug_info;
-	size_t table, at; /* of the next row */
+	struct parser_names file; /* owned */
+	int debug_fd; /* of the file that had the names which were stripped off; owned; -1: none */
+	size_t at;    /* of the next row */
 };
 #define PLACE_NAMES_EMPTY ((struct place_names){ .debug_fd = -1 })
 
-/* Opens the file behind `fd` (borrowed; it must stay open). `path`: where it lies as we see it, for its debug file.
- * -ENOEXEC: no ELF file for x86-64; -EFBIG; -ENOMEM. A malformed table is left out. `out` is untouched on failure. */
-int place_names_open(int fd, struct str path, struct place_names *out);
+/* Reads the file behind `fd` (borrowed). `path`: where it lies as we see it, for its debug file. -ENOEXEC: no ELF file for
+ * x86-64; -EFBIG; -ENOMEM; -EIO: the parser died of it, or hung. `out` is untouched on failure. */
+int place_names_open(struct parser *parser, int fd, struct str path, struct place_names *out);
 
 /* Accepts the empty value, and may run twice. */
 void place_names_close(struct place_names *n);

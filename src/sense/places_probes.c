@@ -78,12 +78,12 @@ static bool look_through(struct window *w, const struct place_names *names,
 {
 	uint64_t total = 0;
 
-	for (size_t i = 0; i < names->segment_count; i++)
-		total += names->segments[i].file_bytes;
+	for (size_t i = 0; i < names->file.head.segment_count; i++)
+		total += names->file.head.segments[i].file_bytes;
 	if (total > MAX_CODE_BYTES)
 		return false;
-	for (size_t i = 0; i < names->segment_count; i++) {
-		const struct segment *s = &names->segments[i];
+	for (size_t i = 0; i < names->file.head.segment_count; i++) {
+		const struct segment *s = &names->file.head.segments[i];
 
 		for (uint64_t at = 0; at < s->file_bytes;) {
 			uint64_t left = s->file_bytes - at;

@@ -105,7 +105,7 @@ static void note_other(struct file_search *f, const struct place_names_row *row)
 static struct str why_not_of(const struct file_search *f, const struct place_names_row *row,
 			     bool is_code)
 {
-	if (f->names.is_go)
+	if (f->names.file.head.is_go)
 		return why_go;
 	if (row->kind == PLACE_NAMES_IFUNC)
 		return why_ifunc;
@@ -210,7 +210,7 @@ static bool is_plainer(const struct search *s, const struct place_names_row *row
 /* By any of its names it may be one that a return probe would break. */
 static void refuse(struct file_search *f, struct found *found, const struct place_names_row *row)
 {
-	bool is_entry = f->names.entry != 0 && found->address == f->names.entry;
+	bool is_entry = f->names.file.head.entry != 0 && found->address == f->names.file.head.entry;
 	struct str why = is_entry ? refused_why_entry() : refused_why(row->name);
 
 	if (found->why_not.len == 0 && why.len > 0)
@@ -306,7 +306,7 @@ int search_file(struct search *s, uint32_t at)
 	if (!search_mark_wishes(s, at) || file->error != 0)
 		return 0;
 	f.fd = places_file_open(file);
-	rc = f.fd < 0 ? f.fd : place_names_open(f.fd, seen, &f.names);
+	rc = f.fd < 0 ? f.fd : place_names_open(s->parser, f.fd, seen, &f.names);
 	if (rc == 0)
 		return search_names(&f);
 	file->error = rc;

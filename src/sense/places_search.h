@@ -45,6 +45,7 @@ struct wish {
 
 struct search {
 	const struct places_settings *settings;
+	struct parser *parser; /* who reads the files; owned */
 	struct places_files files;
 	struct wish *wishes;
 	size_t wish_count;

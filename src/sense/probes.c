@@ -14,6 +14,7 @@
 #include "core/scoped.h"
 #include "core/watchlist.h"
 #include "sense/probes_parts.h"
+#include "sense/procfs.h"
 
 /* ---- open and close ---- */
 
@@ -137,7 +138,8 @@ static int prepare(struct watch_source *s, const struct watch_source_settings *s
 		return cpus < 0 ? cpus : -ENOTSUP;
 	s->cpu_count = (uint32_t)cpus;
 	s->pid = settings->pid;
-	s->start_ns = settings->start_ns;
+	/* The kernel's programs read a clock that no time namespace moves. */
+	s->start_ns = settings->start_ns - (uint64_t)procfs_clock_ahead_ns();
 	s->pid_fd = (int)syscall(SYS_pidfd_open, settings->pid, 0);
 	if (s->pid_fd < 0 && errno == ESRCH)
 		return -ESRCH;

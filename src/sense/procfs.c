@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+
+#include "core/units.h"
 
 #define PATH_ROOM 64
 
@@ -172,6 +175,17 @@ int procfs_owner(pid_t pid, uid_t *out_uid)
 	return 0;
 }
 
+bool procfs_has_more_rights(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (stat(path, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) != 0)
+		return true;
+	return getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
 int procfs_number(const char *path, int64_t *out_number)
 {
 	char text[64], *end;
@@ -186,6 +200,21 @@ int procfs_number(const char *path, int64_t *out_number)
 		return -EINVAL;
 	*out_number = number;
 	return 0;
+}
+
+int64_t procfs_clock_ahead_ns(void)
+{
+	FILE *f = fopen("/proc/self/timens_offsets", "re");
+	long long seconds = 0, ns = 0;
+	char line[128];
+
+	if (f == NULL)
+		return 0;
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "monotonic %lld %lld", &seconds, &ns) == 2)
+			break;
+	fclose(f);
+	return seconds * (int64_t)NS_PER_S + ns;
 }
 
 int procfs_online_cpus(struct procfs_list *list)

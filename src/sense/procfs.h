@@ -40,8 +40,15 @@ bool procfs_is_running(pid_t pid);
 /* The user that owns a process (its effective one; root for a process that may not be looked at). */
 int procfs_owner(pid_t pid, uid_t *out_uid);
 
+/* Does it run a program that gives more rights than its user has: set-user-id, set-group-id, or capabilities? */
+bool procfs_has_more_rights(pid_t pid);
+
 /* The first number in a file such as /proc/sys/kernel/perf_event_paranoid. -EINVAL: none there. */
 int procfs_number(const char *path, int64_t *out_number);
+
+/* How far our CLOCK_MONOTONIC is ahead of the one by which the kernel stamps events: that of its first time namespace. 0 where there
+ * are none. */
+int64_t procfs_clock_ahead_ns(void);
 
 /* The CPUs that are online, in order, replacing what the list held. -ENOMEM, -EINVAL. */
 int procfs_online_cpus(struct procfs_list *list);

@@ -67,7 +67,10 @@ struct sampler_facts {
 	uint64_t threads, processes; /* ever seen */
 	uint64_t unnamed_frames;     /* among those given */
 	uint64_t aside_ns; /* time that drains spent on what is no sample: forks, maps, ends */
-	uint64_t table_ns; /* own CPU time that drains spent on reading files into tables */
+	uint64_t table_ns; /* own CPU time that drains spent on having files read into tables */
+	uint64_t
+		reading_ns; /* CPU time of a child that reads them and has not ended: in no getrusage() yet */
+	uint64_t unread_files;	 /* that it died of, or hung over: unsymbolised */
 	uint64_t kernel_tick_ps; /* calibrated cost of one tick in the kernel; 0: unmeasured */
 };
 

@@ -16,9 +16,6 @@
 
 #include "core/scoped.h"
 
-#define MEMORY_BYTES (UINT64_C(256) << 20)
-#define CPU_S	     2
-
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_SHADOW_MEMORY 1 /* terabytes of addresses */
 #elif defined(__has_feature)
@@ -41,13 +38,17 @@ pid_t sandbox_fork(void)
 	return pid < 0 ? -errno : pid;
 }
 
-static int limit(void)
-{
-	const struct rlimit none = { 0, 0 }, cpu = { CPU_S, CPU_S },
-			    memory = { MEMORY_BYTES, MEMORY_BYTES };
+const struct sandbox_limits sandbox_once = { .memory_bytes = UINT64_C(256) << 20, .cpu_s = 2 };
 
-	if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_CPU, &cpu) < 0 ||
-	    setrlimit(RLIMIT_NOFILE, &none) < 0 || setrlimit(RLIMIT_FSIZE, &none) < 0)
+static int limit(const struct sandbox_limits *limits)
+{
+	const struct rlimit none = { 0, 0 }, cpu = { limits->cpu_s, limits->cpu_s },
+			    descriptors = { limits->descriptors, limits->descriptors },
+			    memory = { limits->memory_bytes, limits->memory_bytes };
+
+	if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_NOFILE, &descriptors) < 0 ||
+	    setrlimit(RLIMIT_FSIZE, &none) < 0 ||
+	    (limits->cpu_s != SANDBOX_NO_LIMIT && setrlimit(RLIMIT_CPU, &cpu) < 0))
 		return -errno;
 	return HAS_SHADOW_MEMORY || setrlimit(RLIMIT_AS, &memory) == 0 ? 0 : -errno;
 }
@@ -57,12 +58,23 @@ static int drop_capabilities(void)
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
 
+	/* Without CAP_SETPCAP the bounding set stays; but then nothing of it can be had, for want of new privileges. */
+	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	return syscall(SYS_capset, &header, none) == 0 ? 0 : -errno;
 }
 
-static int filter_calls(void)
+static int install(const struct sock_filter *code, size_t count)
 {
-	struct sock_filter code[] = {
+	struct sock_fprog program = { (unsigned short)count, (struct sock_filter *)code };
+
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0 ? 0 : -errno;
+}
+
+static int filter_calls(bool may_receive)
+{
+	const struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
@@ -89,21 +101,22 @@ static int filter_calls(void)
 #endif
 		ALLOW(SYS_exit),
 		ALLOW(SYS_exit_group),
+		ALLOW(may_receive ? SYS_recvmsg : SYS_exit),
+		ALLOW(may_receive ? SYS_close : SYS_exit),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 	};
-	struct sock_fprog program = { ARRAY_LEN(code), code };
 
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0 ? 0 : -errno;
+	return install(code, ARRAY_LEN(code));
 }
 
-int sandbox_enter(void)
+int sandbox_enter(const struct sandbox_limits *limits)
 {
-	int rc = limit();
+	int rc = limit(limits);
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
 	if (rc == 0)
 		rc = drop_capabilities();
-	return rc == 0 ? filter_calls() : rc;
+	return rc == 0 ? filter_calls(limits->may_receive) : rc;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "sense/naming.h"
+#include "sense/parser.h"
 #include "sense/tables.h"
 
 #define SOURCES_MAX_NS \
@@ -18,8 +19,9 @@ struct source_place {
 
 /* The empty value has no descriptor. */
 struct sources {
-	int fd; /* owned; -1: nothing (more) to be read */
-	uint64_t spent_ns;
+	int fd;			     /* owned; -1: nothing (more) to be read */
+	uint64_t spent_ns;	     /* CPU time, the parser's too */
+	uint64_t own_ns;	     /* without the parser's */
 	struct source_place *places; /* by symbol */
 };
 
@@ -31,8 +33,15 @@ void sources_open(struct sources *s, int fd);
 /* Accepts the empty value and leaves it. */
 void sources_free(struct sources *s);
 
-/* Where the function of `symbol`, one of `t`, begins. Line 0: not known. */
-struct source_place sources_find(struct sources *s, const struct tables *t,
-				 const struct symbol *symbol, struct naming *names);
+/* Who reads, and what of. All borrowed. */
+struct sources_of {
+	struct parser *parser;
+	const struct tables *tables;
+	struct naming *names;
+};
+
+/* Where the function of `symbol`, one of the tables, begins. Line 0: not known. */
+struct source_place sources_find(struct sources *s, const struct sources_of *of,
+				 const struct symbol *symbol);
 
 #endif

@@ -20,7 +20,8 @@
 
 #define KNOWN_PLACES  4096u
 #define KALLSYMS_PATH "/proc/kallsyms"
-#define START_BYTES   128u /* _start and what ld.so has behind it */
+#define ASK_AGAIN_NS  (10 * NS_PER_MS) /* a file that is being read */
+#define START_BYTES   128u	       /* _start and what ld.so has behind it */
 
 /* What is known of one address in one version of an address space; generation 0 is the kernel. */
 struct known {
@@ -116,37 +117,41 @@ void spaces_exit(struct spaces *s, pid_t pid)
 	processes_drop(s->processes, pid);
 }
 
-static uint64_t thread_cpu_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) != 0)
+	if (clock_gettime(clock, &ts) != 0)
 		return 0;
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* Finds the module of a mapping, once. */
+/* Finds the module of a mapping, once; while its file is being read, the mapping has none. */
 static void settle(struct spaces *s, struct mapping *m)
 {
-	uint64_t before_ns;
-	bool has_freed = false;
+	struct modules_found found = { false, false };
+	uint64_t before_ns, now_ns;
 	int fd;
 
 	if (m->is_settled)
 		return;
-	m->is_settled = true;
-	before_ns = thread_cpu_ns();
+	now_ns = clock_ns(CLOCK_MONOTONIC_COARSE);
+	if (now_ns < m->ask_again_ns)
+		return;
+	before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (m->kind == MAPPING_VDSO) {
-		m->module = modules_vdso(s->modules);
+		m->module = modules_vdso(s->modules, &found);
 	} else if (m->kind == MAPPING_FILE) {
 		fd = openfile_mapping(s->process->pid, m);
-		if (fd < 0)
-			return;
-		m->module = modules_get(s->modules, fd, m->file, &has_freed);
-		close(fd);
+		if (fd >= 0) {
+			m->module = modules_get(s->modules, fd, m->file, &found);
+			close(fd);
+		}
 	}
-	s->table_ns += thread_cpu_ns() - before_ns;
-	if (has_freed)
+	m->is_settled = !found.is_pending;
+	m->ask_again_ns = now_ns + ASK_AGAIN_NS;
+	s->table_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+	if (found.has_freed)
 		memset(s->known, 0, sizeof(s->known));
 }
 
@@ -189,7 +194,8 @@ static struct known *look_up(struct spaces *s, uint64_t pc)
 	generation = s->process->maps->generation;
 	k = place_of(s, generation, pc);
 	*k = (struct known){ .pc = pc, .generation = generation };
-	k->is_filled = m != NULL; /* an unknown address may become known without an event */
+	/* An unknown address may become known without an event, and a file that is being read will be. */
+	k->is_filled = m != NULL && m->is_settled;
 	k->is_code = m != NULL;
 	if (m != NULL && m->module != NULL) {
 		const struct tables *t = module_tables(m->module);
@@ -258,13 +264,13 @@ static const struct frame *name_user(struct spaces *s, uint64_t pc)
 
 void spaces_read_kernel(struct spaces *s)
 {
-	uint64_t before_ns = thread_cpu_ns();
+	uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	if (s->is_kernel_tried)
 		return;
 	s->is_kernel_tried = true;
 	(void)kallsyms_open(KALLSYMS_PATH, &s->kernel);
-	s->table_ns += thread_cpu_ns() - before_ns;
+	s->table_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
 }
 
 static const struct frame *name_kernel(struct spaces *s, uint64_t pc)
@@ -352,6 +358,16 @@ size_t spaces_walk(struct spaces *s, pid_t pid, const struct stack_copy *copy, s
 uint64_t spaces_table_ns(const struct spaces *s)
 {
 	return s->table_ns + modules_lines_ns(s->modules);
+}
+
+uint64_t spaces_unread(const struct spaces *s)
+{
+	return modules_unread(s->modules);
+}
+
+struct parser *spaces_parser(struct spaces *s)
+{
+	return modules_parser(s->modules);
 }
 
 uint64_t spaces_unnamed(const struct spaces *s)

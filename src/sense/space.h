@@ -19,6 +19,7 @@
  * that leaves it is broken; a walk that leaves a full one is cut. */
 #define SPACE_STACK_BYTES 16384u
 
+struct parser; /* parser.h */
 struct spaces; /* opaque: all processes of one sampler */
 
 /* -ENOMEM. */
@@ -87,8 +88,15 @@ size_t spaces_walk(struct spaces *s, pid_t pid, const struct stack_copy *copy, s
  * short period lose ticks. Once; quietly nothing where they are hidden. */
 void spaces_read_kernel(struct spaces *s);
 
-/* CPU time that reading files into tables took so far: start-up, not part of a sample's cost. */
+/* Our own CPU time that having files read into tables took so far: start-up, not part of a sample's cost. That of the child
+ * which reads them is not in it. */
 uint64_t spaces_table_ns(const struct spaces *s);
+
+/* Files that the child which reads them died of, or hung over: unsymbolised. */
+uint64_t spaces_unread(const struct spaces *s);
+
+/* Who reads the files (parser.h); borrowed. */
+struct parser *spaces_parser(struct spaces *s);
 
 /* Frames given so far that had no symbol. */
 uint64_t spaces_unnamed(const struct spaces *s);

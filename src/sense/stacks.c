@@ -61,8 +61,13 @@ static const char *shown_by(const struct place_names_row *row, bool is_program)
 	return NULL;
 }
 
+static void parser_free(struct parser **parser)
+{
+	parser_close(*parser);
+}
+
 /* Static, or NULL. */
-static const char *look_into(const struct places_file *file, bool is_program)
+static const char *look_into(struct parser *parser, const struct places_file *file, bool is_program)
 {
 	SCOPED(place_names_close) struct place_names names = PLACE_NAMES_EMPTY;
 	struct str seen = { file->seen, (uint32_t)strlen(file->seen) };
@@ -72,10 +77,9 @@ static const char *look_into(const struct places_file *file, bool is_program)
 
 	if (fd < 0)
 		return NULL;
-	if (place_names_open(fd, seen, &names) == 0)
+	if (place_names_open(parser, fd, seen, &names) == 0)
 		while (shown == NULL && place_names_next(&names, &row))
 			shown = shown_by(&row, is_program);
-	place_names_close(&names); /* it reads from the descriptor */
 	close(fd);
 	return shown;
 }
@@ -83,12 +87,15 @@ static const char *look_into(const struct places_file *file, bool is_program)
 bool stacks_find(const struct stacks_program *of, char *out, size_t size)
 {
 	SCOPED(places_files_free) struct places_files files = PLACES_FILES_EMPTY;
+	SCOPED(parser_free) struct parser *parser = NULL;
 	struct err err = ERR_EMPTY;
 	int code = of->program != NULL ? places_files_of_program(of->program, &files, &err)
 				       : places_files_of_pid(of->pid, &files, &err);
 
+	if (code == 0)
+		code = parser_open(true, &parser);
 	for (size_t i = 0; code == 0 && i < files.count; i++) {
-		const char *shown = look_into(&files.items[i], i == 0);
+		const char *shown = look_into(parser, &files.items[i], i == 0);
 		struct str name = places_file_name(&files.items[i]);
 
 		if (shown == NULL)

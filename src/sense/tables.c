@@ -2,6 +2,7 @@
 #include "sense/tables.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NESTED_SYMBOLS 16u /* how far back an enclosing symbol is looked for */
 
@@ -96,4 +97,78 @@ const struct symbol *tables_symbol(const struct tables *t, uint32_t pc)
 			return s;
 	}
 	return NULL;
+}
+
+static bool is_good_rule(const struct tables *t, const struct rule *r)
+{
+	switch ((enum rule_kind)r->kind) {
+	case RULE_SAME:
+	case RULE_LOST:
+	case RULE_AT_OFFSET:
+	case RULE_IS_OFFSET:
+		return true;
+	case RULE_REG:
+		return r->reg < DWARF_REG_COUNT;
+	case RULE_AT_EXPR:
+	case RULE_IS_EXPR:
+		return r->offset >= 0 && (uint64_t)r->offset + r->expr_len <= t->expr_bytes;
+	}
+	return false;
+}
+
+static bool is_good_rule_set(const struct tables *t, const struct rule_set *set)
+{
+	if ((set->cfa.kind != RULE_REG && set->cfa.kind != RULE_IS_EXPR) ||
+	    !is_good_rule(t, &set->cfa))
+		return false;
+	for (size_t i = 0; i < DWARF_REG_COUNT; i++)
+		if (!is_good_rule(t, &set->regs[i]))
+			return false;
+	return true;
+}
+
+static bool are_good_rows(const struct tables *t)
+{
+	for (size_t i = 0; i < t->row_count; i++) {
+		const struct row *row = &t->rows[i];
+		bool is_good = row->kind == ROW_GAP || row->kind == ROW_END ||
+			       ((row->kind == ROW_CFA || row->kind == ROW_DEREF) &&
+				row->reg < DWARF_REG_COUNT) ||
+			       (row->kind == ROW_RULES && row->offset >= 0 &&
+				(size_t)row->offset < t->rule_set_count);
+
+		if (!is_good || (i > 0 && row->pc <= t->rows[i - 1].pc))
+			return false;
+	}
+	for (size_t i = 0; i < t->rule_set_count; i++)
+		if (!is_good_rule_set(t, &t->rule_sets[i]))
+			return false;
+	return true;
+}
+
+static bool are_good_names(const struct tables *t)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < t->function_count; i++) {
+		if (t->functions[i].start < end)
+			return false;
+		end = (uint64_t)t->functions[i].start + t->functions[i].size;
+	}
+	for (size_t i = 0; i < t->symbol_count; i++) {
+		const struct symbol *s = &t->symbols[i];
+
+		if ((i > 0 && s->start < t->symbols[i - 1].start) || s->name_len > STR_MAX_BYTES ||
+		    (uint64_t)s->name + s->name_len > t->name_bytes)
+			return false;
+	}
+	return true;
+}
+
+bool tables_check(const struct tables *t)
+{
+	return t->segment_count <= TABLES_MAX_SEGMENTS &&
+	       t->build_id_bytes <= TABLES_MAX_BUILD_ID &&
+	       memchr(t->debuglink, '\0', sizeof(t->debuglink)) != NULL &&
+	       strchr(t->debuglink, '/') == NULL && are_good_rows(t) && are_good_names(t);
 }

@@ -1,6 +1,6 @@
 /* tables.h - what we keep of one ELF file: how to unwind from each of its addresses and what they are called.
- * Plain arrays without pointers into the file, so that a file is read once, by one function (elf_read_tables),
- * which can later run in a process without rights. Addresses are 32-bit offsets from `base`. One thread. */
+ * Plain arrays without pointers into the file, so that a file is read once, in a process without rights (parser.h), and its
+ * tables are checked where they are used. Addresses are 32-bit offsets from `base`. One thread. */
 #ifndef TARE_SENSE_TABLES_H
 #define TARE_SENSE_TABLES_H
 
@@ -119,6 +119,10 @@ struct tables {
 
 /* Frees everything; accepts the all-zero value and leaves it. */
 void tables_free(struct tables *t);
+
+/* Are they such as a walk and a look-up can use: in order, every index within its array, every register one that there is? What
+ * comes from the parser child is as foreign as the file. */
+bool tables_check(const struct tables *t);
 
 /* Bytes of memory that the tables take. */
 size_t tables_bytes(const struct tables *t);
