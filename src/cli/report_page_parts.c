@@ -122,6 +122,8 @@ static void put_fact(struct text *t, const struct report *r, const struct fact *
 	SCOPED(text_free) struct text words = TEXT_EMPTY;
 
 	fact->put(&words, r);
+	if (words.len == 0)
+		return; /* nothing to say */
 	if (is_key(fact, "price") && price != NULL) {
 		w.value = 100 * price->value;
 		w.error = price->error < 1 ? 100 * price->error : 0;
