@@ -25,7 +25,7 @@ mkdir "$place/homes"
 "$build/tests/fleet/fakepg" "$place/homes" "$servers" 150 "silent=$(share 3)" "trickle=$(share 2)" "reset=$(share 2)" \
 	"restart=$(share 2)" "refuse=$(share 1)" >"$place/fakes" &
 fakes=$!
-until grep -q ready "$place/fakes"; do sleep 0.1; done
+until grep -qs ready "$place/fakes"; do sleep 0.1; done
 {
 	cat <<-CONF
 		[collect]

@@ -168,10 +168,14 @@ static enum plan_field field_of_setting(const char *name)
 /* A key is a word of the server's source; what cannot be one is hidden. */
 static bool is_plain_key(const struct text *key)
 {
-	return key->len > 0 && key->len <= 64 &&
-	       strspn(text_chars(key),
-		      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-./()") ==
-		       key->len;
+	for (size_t i = 0; i < key->len; i++) {
+		char byte = key->bytes[i], letter = (char)(byte | 0x20);
+
+		if (!(letter >= 'a' && letter <= 'z') && !(byte >= '0' && byte <= '9') &&
+		    (byte == '\0' || strchr(" _-./()", byte) == NULL))
+			return false;
+	}
+	return key->len > 0 && key->len <= 64;
 }
 
 static int read_key(struct walk *w)
@@ -355,7 +359,8 @@ static int walk_all(struct walk *w)
 	plan_bytes_skip(&w->bytes);
 	code = read_value(w);
 	while (code == 0 && w->depth > 0) {
-		bool has_begun = memchr("{[", w->bytes.json[w->bytes.at - 1], 2) != NULL;
+		char before = w->bytes.json[w->bytes.at - 1];
+		bool has_begun = before == '{' || before == '[';
 
 		plan_bytes_skip(&w->bytes);
 		code = read_within(w, has_begun);

@@ -270,11 +270,16 @@ void sql_names(const char *bytes, size_t len, size_t most,
 
 void sql_put_name(struct text *out, const char *bytes, size_t len)
 {
+	size_t from = 0;
+
 	text_put(out, "\"");
 	for (size_t i = 0; i < len; i++) {
-		if (bytes[i] == '"')
-			text_put(out, "\"");
-		text_add(out, bytes + i, 1);
+		if (bytes[i] != '"')
+			continue;
+		text_add(out, bytes + from, i + 1 - from);
+		from = i; /* the quote once more */
 	}
+	if (len > from)
+		text_add(out, bytes + from, len - from);
 	text_put(out, "\"");
 }
