@@ -32,6 +32,11 @@ fits_in_80() {
 	[ "$(LC_ALL=${utf8:-C} wc -L <out)" -le 80 ]
 }
 
+small_price() {
+	report holes.tare
+	status_is 0 && grep -q "^shop-2 .* <0\.01" out && ! grep -q "[0-9]under 0" out
+}
+
 no_controls() {
 	! LC_ALL=C grep -q '[[:cntrl:]]' out
 }
@@ -53,6 +58,7 @@ if [ -n "$utf8" ]; then
 	check 'it stands in 80 columns' fits_in_80
 	check 'every row, and cost by server' as shop_all --all shop.tare
 	check 'only the last ten minutes' as shop_last --last 10min shop.tare
+	check 'a small price stands in its column' small_price
 	check 'names and texts that would take over a terminal' as hostile hostile.tare
 	check 'no byte that a terminal obeys is printed' no_controls
 	check 'nothing yet' as empty empty.tare
