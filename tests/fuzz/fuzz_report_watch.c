@@ -1,7 +1,7 @@
-/* fuzz_report_watch.c - a watch with any numbers and names that the store would let through, on its way to words and JSON. */
+/* fuzz_report_watch.c - a watch with any numbers and names that the store would let through, on its way to words, JSON and a page. */
 #include <stdio.h>
 
-#include "cli/report_watch.h"
+#include "cli/report_page_watch.h"
 #include "core/calls.h"
 #include "core/watch_findings.h"
 #include "core/watch_verdict.h"
@@ -153,6 +153,44 @@ static void print_and_check(const struct report *r, int how)
 	free(bytes);
 }
 
+/* The page: its markup, and its data, cut so and so often. */
+static void put_page_and_check(const struct report *r)
+{
+	SCOPED(text_free) struct text t = TEXT_EMPTY;
+	struct report owner = *r;
+	struct page page = { .owner = &owner, .findings = r->findings, .path = r->path };
+
+	watch_page_verdict(&t, &page);
+	watch_page_scale(&t, &page);
+	watch_page_leads(&t, &page);
+	watch_page_first(&t, &page);
+	watch_page_plain(&t, &page);
+	watch_page_ledger(&t, &page);
+	if (t.has_failed)
+		abort();
+	check_printed(t.bytes, t.len, false);
+	for (page.halvings = 0; page.halvings < 9; page.halvings += 4) {
+		char *bytes = NULL;
+		size_t len = 0;
+		FILE *out = open_memstream(&bytes, &len);
+		struct err err = ERR_EMPTY;
+		struct json j;
+
+		if (out == NULL)
+			abort();
+		json_begin(&j, json_to_file, out, 0);
+		json_open_object(&j);
+		if (watch_page_data(&j, &page, &err) != 0)
+			abort();
+		json_close(&j);
+		if (json_end(&j) != 0)
+			abort();
+		fclose(out);
+		check_printed(bytes, len, true);
+		free(bytes);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static struct rows rows;
@@ -180,5 +218,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		abort();
 	for (int how = 0; how < 3; how++)
 		print_and_check(&report, how);
+	put_page_and_check(&report);
 	return 0;
 }

@@ -27,11 +27,13 @@ export interface Looked {
 	slow: Slow;
 }
 
+const MOST_KNOWN = 32;
+
 export class Model {
 	readonly functions: Watched[];
 	readonly slow: SlowFrame[];
 	readonly frame: Watched | null;
-	private whole: Looked | null = null;
+	private known = new Map<string, Looked>(); // of the ranges last asked for: they are asked for again and again
 
 	constructor(readonly data: WatchData) {
 		this.functions = data.functions.map((f) => watchedOf(f, data.rows));
@@ -47,10 +49,17 @@ export class Model {
 		return { fromNs, toNs, isWhole: fromNs <= 0 && toNs >= this.data.endNs };
 	}
 
-	/** What a range says. The whole run is kept: it is asked for again and again. */
+	/** What a range says. */
 	look(range: Range): Looked {
-		if (range === null && this.whole !== null)
-			return this.whole;
+		const key = range === null ? '' : range.join('-'), known = this.known.get(key);
+		if (known) return known;
+		const looked = this.lookAt(range);
+		if (this.known.size >= MOST_KNOWN) this.known.clear();
+		this.known.set(key, looked);
+		return looked;
+	}
+
+	private lookAt(range: Range): Looked {
 		const edges = this.edges(range);
 		const rows = this.functions.map((f) => edges.isWhole ? f.rows : f.rows.filter((row) => isIn(row, f, range)));
 		const rangeNs = Math.max(edges.toNs - edges.fromNs, ...rows.map((list) => sumOf(list, 'spanNs')));
@@ -70,8 +79,6 @@ export class Model {
 			if (f.isFunction && this.frame)
 				answers[i]!.ofFrames = partOf(answers[i]!.own, framesNs);
 		});
-		if (range === null)
-			this.whole = looked;
 		return looked;
 	}
 
