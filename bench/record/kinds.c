@@ -12,8 +12,9 @@
 
 #define TABLE_WORDS 65536u /* 512 KB: more than the first cache holds, as real work has */
 #define UNIT_STEPS  100000u
-#define AT_ONCE	    32u	  /* threads */
+#define AT_ONCE	    16u	  /* threads */
 #define NAP_STEPS   5000u /* a twentieth of a unit between two naps */
+#define RINGS	    2u	  /* one after another */
 
 static uint64_t table[TABLE_WORDS];
 
@@ -99,8 +100,8 @@ static int threads(unsigned long units)
 	unsigned long naps = units * (UNIT_STEPS / NAP_STEPS) / AT_ONCE;
 	int failed = 0;
 
-	for (unsigned i = 0; i < 4 && failed == 0; i++)
-		failed = ring(naps / 4 + 1);
+	for (unsigned i = 0; i < RINGS && failed == 0; i++)
+		failed = ring(naps / RINGS + 1);
 	return failed;
 }
 

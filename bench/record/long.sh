@@ -85,5 +85,5 @@ awk '
 		printf "| bytes, tare / perf -g | 1 / %.0f | <= 1 / 10 |\n", bytes[last, "perf-g"] / bytes[last, "tare"]
 		printf "| bytes, tare / perf dwarf | 1 / %.0f | <= 1 / 50 |\n", bytes[last, "perf-dwarf"] / bytes[last, "tare"]
 		printf "| CPU of recorder and report, tare / perf dwarf | %.2f | <= 1 |\n", both[last, "tare"] / both[last, "perf-dwarf"]
-		printf "| tare report opens after | %.0f ms | <= 100 ms |\n", opens[last, "tare"]
+		printf "| tare report opens after | %.0f ms | <= 100 ms |\n", opens[last, "tare"] / 1e6
 	}' "$place/rows"

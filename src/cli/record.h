@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "cli/run.h"
+#include "core/charge.h"
 #include "core/price.h"
 #include "core/profile.h"
 #include "sense/sampler.h"
@@ -34,6 +35,10 @@ struct session {
 	uint64_t table_seen_ns; /* of facts.table_ns, booked as start-up */
 	uint64_t lost_seen;	/* samples that the sink was told of */
 	uint64_t ticks_at_window, kept_at_window, lost_at_window;
+	struct charge_costs costs;
+	uint64_t switches, switches_at_window, clock_at_window_ns;
+	uint64_t ran_ns, waited_ns; /* facts of that name */
+	uint64_t still_ns;	    /* of the open window's charge: what no period makes less */
 };
 
 /* Sampling as an instrument; its session is a struct session. */

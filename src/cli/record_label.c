@@ -55,7 +55,12 @@ void record_label_engine(struct session *s)
 	l->processes = facts.processes;
 	l->unnamed_frames = facts.unnamed_frames;
 	l->unread_files = facts.unread_files;
-	l->kernel_tick_ps = facts.kernel_tick_ps;
+	l->kernel_tick_ps = facts.costs.tick_ps;
+	s->costs = facts.costs;
+	s->ran_ns = facts.ran_ns;
+	s->waited_ns = facts.waited_ns;
+	/* Of threads that came and went between two looks, only the kernel's account of the whole job tells. */
+	s->switches = facts.switches > s->run.job_switches ? facts.switches : s->run.job_switches;
 	move_table_cost(s, &facts);
 	move_aside_cost(s, facts.aside_ns);
 }
@@ -65,7 +70,7 @@ void record_label_price(struct session *s)
 	struct label *l = &s->run.label;
 
 	run_label_price(&s->run);
-	l->kernel_ns = l->ticks * l->kernel_tick_ps / PS_PER_NS;
+	l->kernel_ns = ledger_total(&s->run.ledger).kernel_ns + s->run.window.kernel_ns;
 }
 
 void record_label_now(struct session *s)

@@ -127,6 +127,41 @@ static int session_drain(void *session)
 	return code;
 }
 
+/* The task's clock is corrected by what ticks brought, both ways. */
+static uint64_t since(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
+/* The part of the window in which the job could run: a command waits until all is set up. */
+static uint64_t job_window_ns(const struct session *s)
+{
+	struct mono end = { s->run.window_start.ns + s->run.window.window_ns };
+	uint64_t let_go_ns = mono_elapsed_ns(s->run.released, end);
+
+	return let_go_ns < s->run.window.window_ns ? let_go_ns : s->run.window.window_ns;
+}
+
+/* What was taken on the job's account since the last window. */
+static void charge_job(struct session *s)
+{
+	struct ledger_row *w = &s->run.window;
+	const struct label *l = &s->run.label;
+	const struct charge_seen seen = { .window_ns = job_window_ns(s),
+					  .ticks = w->ticks + w->lost,
+					  .switches = s->switches - s->switches_at_window,
+					  .period_ns = w->period_ns,
+					  .ran_ns = since(s->clock_at_window_ns, l->clock_ns),
+					  .all_ran_ns = s->ran_ns,
+					  .all_waited_ns = s->waited_ns };
+	struct charge charge = charge_window(&s->costs, &seen);
+
+	w->kernel_ns = charge.tick_ns + charge.switch_ns + charge.still_ns;
+	s->still_ns = charge.still_ns;
+	s->switches_at_window = s->switches;
+	s->clock_at_window_ns = l->clock_ns;
+}
+
 static void close_window(struct session *s, uint64_t window_ns)
 {
 	struct ledger_row *w = &s->run.window;
@@ -140,8 +175,8 @@ static void close_window(struct session *s, uint64_t window_ns)
 	w->ticks = l->ticks - s->ticks_at_window;
 	w->kept = l->kept - s->kept_at_window;
 	w->lost = s->lost_seen - s->lost_at_window;
-	w->kernel_ns = w->ticks * l->kernel_tick_ps / PS_PER_NS;
 	w->period_ns = l->period_ns;
+	charge_job(s);
 	ledger_add(&s->run.ledger, w);
 	s->ticks_at_window = l->ticks;
 	s->kept_at_window = l->kept;
@@ -153,9 +188,9 @@ static void follow_price(struct session *s)
 {
 	const struct ledger_row *w = &s->run.window;
 	struct price_spent spent = { .window_ns = w->window_ns,
-				     .sample_ns = w->sample_ns + w->kernel_ns,
+				     .sample_ns = w->sample_ns + w->kernel_ns - s->still_ns,
 				     .once_ns = w->save_ns + w->start_ns,
-				     .fixed_ns = w->fixed_ns };
+				     .fixed_ns = w->fixed_ns + s->still_ns };
 	uint64_t before_ns = s->price.period_ns;
 	uint64_t next_ns = price_next_period(&s->price, &spent);
 	struct sampler_sink sink = sink_of(s);

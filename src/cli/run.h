@@ -116,12 +116,15 @@ struct run {
 	char comm[64], host[256], kernel[512], ended_by[16];
 
 	struct mono start;	  /* elapsed 0 */
+	struct mono released;	  /* the command was let go; 0: it ran before us */
 	struct mono window_start; /* of the open ledger window */
 	struct mono last_save;
 	struct ledger_row window; /* the open one; ids unused */
 	uint64_t cpu_seen_ns;	  /* own CPU time up to the last part that was booked */
 	uint64_t cpu_other_ns;	  /* of children of ours: calibration, readers of lines */
 	struct clock_steps clocks;
+	uint64_t
+		job_switches; /* of a command that has ended, by the kernel's account; 0: not known */
 	uint64_t last_save_cost_ns;
 	uint64_t file_bytes;
 	bool is_paused; /* a foreign reader holds saves up */

@@ -22,8 +22,8 @@ struct watcher {
 	int signals, process; /* signalfd, pidfd */
 	sigset_t old_mask;
 	struct mono next_line;
-	struct mono released, ended; /* the command: its exec, and when its end was seen */
-	bool has_line;		     /* a status line stands unfinished on the terminal */
+	struct mono ended; /* when the end of the command was seen */
+	bool has_line;	   /* a status line stands unfinished on the terminal */
 	int interrupts;
 	int last_signal;
 };
@@ -230,7 +230,7 @@ static void tell_job(struct run *r, const struct watcher *w, const struct rusage
 	if (r->app->job == NULL)
 		return;
 	*r->app->job = (struct job_spent){ .cpu_ns = rusage_cpu_ns(used),
-					   .wall_ns = mono_elapsed_ns(w->released, w->ended) };
+					   .wall_ns = mono_elapsed_ns(r->released, w->ended) };
 }
 
 /* The command's own status as a shell would have it; waits for its end, which a signal to us cuts short. */
@@ -259,19 +259,23 @@ static int command_status(struct run *r, struct watcher *w, pid_t pid)
 	}
 }
 
-static int peek_status(pid_t pid)
+/* The kernel's own call also tells what it took, which the library's leaves out. */
+static int peek_status(struct run *r, pid_t pid)
 {
+	struct rusage used = { .ru_nvcsw = 0 };
 	siginfo_t end = { .si_pid = 0 };
 
-	if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) < 0 || end.si_pid == 0)
+	if (syscall(SYS_waitid, P_PID, pid, &end, WEXITED | WNOHANG | WNOWAIT, &used) < 0 ||
+	    end.si_pid == 0)
 		return -1;
+	r->job_switches = (uint64_t)used.ru_nvcsw + (uint64_t)used.ru_nivcsw;
 	return end.si_code == CLD_EXITED ? end.si_status : 128 + end.si_status;
 }
 
 static int finish(struct run *r, struct watcher *w, const char *ended_by, pid_t child,
 		  struct err *err)
 {
-	int status = child > 0 ? peek_status(child) : -1;
+	int status = child > 0 ? peek_status(r, child) : -1;
 	int code;
 
 	w->ended = mono_now();
@@ -328,7 +332,7 @@ static int go_command(struct run *r, struct watcher *w, struct err *err)
 		return EXIT_OWN;
 	if (run_open(r, child.pid, err) < 0)
 		return EXIT_OWN;
-	w->released = mono_now();
+	r->released = mono_now();
 	code = child_release(&child);
 	if (code < 0) {
 		run_close(r);

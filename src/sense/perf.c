@@ -278,6 +278,16 @@ static void count_now(struct sampler *s)
 			COUNT_RARELY * (clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 }
 
+/* The same for turns on a CPU, of which /proc has each thread's own. */
+static void count_turns(struct sampler *s)
+{
+	uint64_t began_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	s->turns = perf_threads_turns(s->threads);
+	s->next_turns_ns =
+		now_ns() + COUNT_RARELY * (clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+}
+
 static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 {
 	bool is_over = s->root_fd < 0 && perf_threads_alive(s->threads) == 0;
@@ -291,6 +301,8 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 
 	if (is_over || now_ns() >= s->next_count_ns)
 		count_now(s);
+	if (is_over || now_ns() >= s->next_turns_ns)
+		count_turns(s);
 	/* Since the last count: what ticks brought; the unsampled tail is taken to be as long as it was then. */
 	clock_ns = s->counted_ns + (s->given_ns - s->counted_given_ns);
 	lost = s->counted_lost;
@@ -318,7 +330,10 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 		.reading_ns = reading.live_ns,
 		.unread_files = spaces_unread(s->spaces),
 		.unnamed_frames = spaces_unnamed(s->spaces),
-		.kernel_tick_ps = s->kernel_tick_ps,
+		.switches = s->turns.switches,
+		.ran_ns = s->turns.ran_ns,
+		.waited_ns = s->turns.waited_ns,
+		.costs = s->costs,
 	};
 }
 

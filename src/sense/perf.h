@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/charge.h"
 #include "sense/perf_open.h"
 #include "sense/perf_ring.h"
 #include "sense/perf_threads.h"
@@ -36,9 +37,11 @@ struct sampler {
 	uint64_t counted_given_ns, next_count_ns; /* given_ns then; when they are read again */
 	uint64_t aside_ns;			  /* taken by records that are no samples */
 	uint64_t next_sweep_ns;			  /* when the table is next compared with /proc */
-	uint64_t kernel_tick_ps;
-	uint64_t kernel_key; /* of the "[kernel]" marker */
-	uint64_t shed;	     /* programs that were not to be watched any more */
+	struct charge_costs costs;
+	struct procfs_turns turns; /* of all threads, when they were last read */
+	uint64_t next_turns_ns;	   /* when they are read again */
+	uint64_t kernel_key;	   /* of the "[kernel]" marker */
+	uint64_t shed;		   /* programs that were not to be watched any more */
 	char kernel_stacks[128], children[128];
 	struct frame path[SPACE_MAX_FRAMES + 1];
 };
@@ -82,5 +85,8 @@ uint64_t perf_elapsed_ns(const struct sampler *s, uint64_t at_ns);
 
 /* sampler_ops.calibrate. */
 int perf_calibrate(struct sampler *s, struct err *err);
+
+/* What a switch costs, into `out`, whose jiffy is set; what could not be measured stays 0. Takes up to 0.3 s. */
+void perf_calibrate_switch(const struct perf_means *means, struct charge_costs *out);
 
 #endif

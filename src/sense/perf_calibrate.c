@@ -1,9 +1,11 @@
-/* perf_calibrate.c - what one tick costs in the kernel: a spinning child of ours does the same work with and without an
- * event, and the fastest rounds are compared. Caches are warm there, so the result is a least cost. */
+/* perf_calibrate.c - what one tick costs in the kernel: a child of ours that never waits does the same work with and without an
+ * event, and the middle of the differences is taken. The fastest would be that of a quiet moment, which `tare prove` shows to be
+ * less than what a job pays. More of its caches may be driven out than the child has, so it is a least cost all the same. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -15,17 +17,20 @@
 
 #include "sense/perf.h"
 
-#define ROUNDS		5u
+#define ROUNDS		7u
 #define ROUND_NS	(2 * NS_PER_MS)
-#define TICK_NS		(50 * NS_PER_US)
-#define ROUND_WAIT_NS	(12 * NS_PER_MS) /* a round on a busy machine is given up then */
-#define TOTAL_NS	(60 * NS_PER_MS)
+#define TICK_NS		(100 * NS_PER_US) /* closer ones find all their caches warm */
+#define TOTAL_NS	(300 * NS_PER_MS) /* only a machine that is full takes it all */
 #define CALIBRATE_PAGES 128u
+#define TABLE_WORDS \
+	16384u /* 128 KB: a job has something in its first caches that a tick drives out */
 
 /* Shared with the child: what is asked, and what it answered. */
 struct bench {
 	_Atomic uint32_t asked, answered; /* number of the round */
 	_Atomic uint64_t took_ns;
+	_Atomic uint64_t end; /* of the walk: so that it is not optimised away */
+	uint64_t table[TABLE_WORDS];
 };
 
 struct calibration {
@@ -44,19 +49,27 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static void work(uint64_t steps)
+/* A walk through the table, to places that only the last step knows. */
+static void work(struct bench *bench, uint64_t steps)
 {
-	for (volatile uint64_t i = 0; i < steps; i++)
-		;
+	uint64_t at = atomic_load(&bench->end) | 1;
+
+	for (; steps > 0; steps--) {
+		at ^= bench->table[at % TABLE_WORDS];
+		at ^= at << 13;
+		at ^= at >> 7;
+		at ^= at << 17;
+	}
+	atomic_store(&bench->end, at);
 }
 
 /* How many steps make a round. */
-static uint64_t steps_a_round(void)
+static uint64_t steps_a_round(struct bench *bench)
 {
 	uint64_t steps = 0, began_ns = clock_ns();
 
 	while (clock_ns() - began_ns < ROUND_NS / 4) {
-		work(10000);
+		work(bench, 10000);
 		steps += 10000;
 	}
 	return steps * 4;
@@ -92,7 +105,7 @@ static _Noreturn void spin(struct bench *bench, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || fd < 0)
 		_exit(0);
-	steps = steps_a_round();
+	steps = steps_a_round(bench);
 	while (clock_ns() - began_ns < 10 * TOTAL_NS) {
 		uint64_t at_ns;
 
@@ -102,7 +115,7 @@ static _Noreturn void spin(struct bench *bench, pid_t parent)
 		}
 		round++;
 		at_ns = on_cpu_ns(fd);
-		work(steps);
+		work(bench, steps);
 		atomic_store(&bench->took_ns, on_cpu_ns(fd) - at_ns);
 		atomic_store(&bench->answered, round);
 	}
@@ -208,22 +221,45 @@ static uint64_t take_round(struct calibration *c, bool is_ticked, uint64_t until
 	return took_ns;
 }
 
-/* Fastest rounds without and with the event; what the latter took more, by the ticks in it. 0: unmeasured. */
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The middle of what rounds with the event took more than those before them, a tick. 0: unmeasured. */
 static uint64_t measure_ps(struct calibration *c)
 {
-	uint64_t end_ns = clock_ns() + TOTAL_NS, fastest_ns[2] = { UINT64_MAX, UINT64_MAX };
-	uint64_t ticks;
+	uint64_t end_ns = clock_ns() + TOTAL_NS, tick_ps[ROUNDS];
+	uint32_t rounds = 0;
 
-	for (uint32_t i = 0; i < 2 * ROUNDS && clock_ns() < end_ns; i++) {
-		uint64_t took_ns = take_round(c, i % 2 == 1, end_ns);
+	for (uint32_t i = 0; i < ROUNDS && clock_ns() < end_ns; i++) {
+		uint64_t first_ns = take_round(c, i % 2 == 1, end_ns);
+		uint64_t second_ns = take_round(c, i % 2 == 0, end_ns);
+		uint64_t plain_ns = i % 2 == 0 ? first_ns : second_ns;
+		uint64_t ticked_ns = i % 2 == 0 ? second_ns : first_ns;
 
-		if (took_ns != 0 && took_ns < fastest_ns[i % 2])
-			fastest_ns[i % 2] = took_ns;
+		if (plain_ns == 0 || ticked_ns < tick_ns())
+			continue;
+		tick_ps[rounds++] = ticked_ns > plain_ns ? (ticked_ns - plain_ns) * PS_PER_NS /
+								   (ticked_ns / tick_ns())
+							 : 0;
 	}
-	if (fastest_ns[1] == UINT64_MAX || fastest_ns[1] <= fastest_ns[0])
+	if (rounds == 0)
 		return 0;
-	ticks = fastest_ns[1] / tick_ns();
-	return ticks == 0 ? 0 : (fastest_ns[1] - fastest_ns[0]) * PS_PER_NS / ticks;
+	qsort(tick_ps, rounds, sizeof(tick_ps[0]), by_size);
+	return tick_ps[rounds / 2];
+}
+
+/* The time between two ticks of the kernel's own: what its coarse clocks go by. */
+static uint64_t jiffy_ns(void)
+{
+	struct timespec step;
+
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &step) != 0)
+		return 0;
+	return (uint64_t)step.tv_sec * NS_PER_S + (uint64_t)step.tv_nsec;
 }
 
 int perf_calibrate(struct sampler *s, struct err *err)
@@ -231,11 +267,14 @@ int perf_calibrate(struct sampler *s, struct err *err)
 	struct calibration c;
 	int error = calibration_begin(&c, &s->means);
 
+	s->costs.jiffy_ns = jiffy_ns();
 	if (error == 0)
-		s->kernel_tick_ps = measure_ps(&c);
+		s->costs.tick_ps = measure_ps(&c);
 	if (c.bench != MAP_FAILED)
 		calibration_end(&c);
-	return error == 0 ? 0
-			  : err_set(err, error, "cannot measure what a tick costs: %s",
-				    strerror(-error));
+	if (error != 0)
+		return err_set(err, error, "cannot measure what a tick costs: %s",
+			       strerror(-error));
+	perf_calibrate_switch(&s->means, &s->costs);
+	return 0;
 }

@@ -47,6 +47,8 @@ struct perf_thread *perf_follow_thread(struct sampler *s, uint32_t pid, uint32_t
 	thread = perf_threads_add(s->threads, pid, tid, began);
 	if (thread == NULL)
 		return NULL;
+	if (procfs_turns((pid_t)pid, (pid_t)tid, &thread->turns) == 0)
+		thread->turns_before = thread->turns;
 	perf_thread_name(thread, comm, strlen(comm));
 	if (is_process)
 		spaces_read(s->spaces, (pid_t)pid);

@@ -19,6 +19,7 @@ struct perf_threads {
 	uint32_t used_threads, used_processes;	    /* places ever used */
 	uint32_t alive;
 	uint64_t seen, processes_seen;
+	struct procfs_turns turns_gone; /* of threads that have ended */
 };
 
 static uint32_t chain_of(uint32_t number)
@@ -191,12 +192,20 @@ static void leave_process(struct perf_threads *t, struct perf_process *process,
 	process->threads--;
 }
 
+static void add_turns(struct procfs_turns *to, const struct perf_thread *thread)
+{
+	to->ran_ns += thread->turns.ran_ns - thread->turns_before.ran_ns;
+	to->waited_ns += thread->turns.waited_ns - thread->turns_before.waited_ns;
+	to->switches += thread->turns.switches - thread->turns_before.switches;
+}
+
 bool perf_threads_remove(struct perf_threads *t, struct perf_thread *thread)
 {
 	uint32_t at = (uint32_t)(thread - t->threads) + 1;
 	struct perf_process *process = &t->processes[thread->process - 1];
 	uint32_t *link = &t->thread_buckets[chain_of(thread->tid)];
 
+	add_turns(&t->turns_gone, thread);
 	while (*link != at)
 		link = &t->threads[*link - 1].next;
 	*link = thread->next;
@@ -247,6 +256,32 @@ void perf_threads_remove_process(struct perf_threads *t, uint32_t pid)
 
 	while (process != NULL && !perf_threads_remove(t, &t->threads[process->first - 1]))
 		;
+}
+
+/* Unless another thread has its number by now. */
+static void read_turns(struct perf_thread *thread)
+{
+	struct procfs_turns turns;
+
+	if (procfs_turns((pid_t)thread->pid, (pid_t)thread->tid, &turns) == 0 &&
+	    turns.switches >= thread->turns.switches && turns.ran_ns >= thread->turns.ran_ns &&
+	    turns.waited_ns >= thread->turns.waited_ns)
+		thread->turns = turns;
+}
+
+struct procfs_turns perf_threads_turns(struct perf_threads *t)
+{
+	struct procfs_turns all = t->turns_gone;
+
+	for (uint32_t i = 0; i < t->used_processes; i++) {
+		uint32_t at = t->processes[i].pid != 0 ? t->processes[i].first : 0;
+
+		for (; at != 0; at = t->threads[at - 1].next_of_process) {
+			read_turns(&t->threads[at - 1]);
+			add_turns(&all, &t->threads[at - 1]);
+		}
+	}
+	return all;
 }
 
 uint32_t perf_threads_alive(const struct perf_threads *t)

@@ -31,8 +31,9 @@ struct perf_thread {
 	bool is_running; /* derived weights: between switch-in and switch-out */
 	bool is_known;	 /* derived weights: is_running has been seen, not guessed */
 	char comm[PROCFS_COMM_BYTES];
-	uint64_t on_ns;		 /* derived: when it was switched in, or its last sample */
-	uint64_t owed_ns;	 /* derived: ran since its last sample, up to on_ns */
+	uint64_t on_ns;	  /* derived: when it was switched in, or its last sample */
+	uint64_t owed_ns; /* derived: ran since its last sample, up to on_ns */
+	struct procfs_turns turns, turns_before; /* when last read, and before it was watched */
 	uint64_t lost_count;	 /* derived: records lost, all told, at its last sample */
 	struct perf_slot *slots; /* one a ring */
 	/* Chains: index + 1. */
@@ -85,6 +86,9 @@ int perf_threads_pids(const struct perf_threads *t, struct procfs_list *out);
 
 /* Removes a process with all its threads. */
 void perf_threads_remove_process(struct perf_threads *t, uint32_t pid);
+
+/* Turns of all threads since they are watched, by /proc; of those that have ended, up to the last call before. */
+struct procfs_turns perf_threads_turns(struct perf_threads *t);
 
 /* Processes alive now; threads and processes ever seen. */
 uint32_t perf_threads_alive(const struct perf_threads *t);

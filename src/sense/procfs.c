@@ -106,6 +106,27 @@ bool procfs_is_running(pid_t pid)
 	return is_running;
 }
 
+int procfs_turns(pid_t pid, pid_t tid, struct procfs_turns *out)
+{
+	char path[PATH_ROOM], line[128], *at = line;
+	uint64_t words[3];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+	len = read_head(path, line, sizeof(line));
+	if (len < 0)
+		return (int)len;
+	for (int i = 0; i < 3; i++) {
+		const char *from = at;
+
+		words[i] = strtoull(from, &at, 10);
+		if (at == from)
+			return -EINVAL;
+	}
+	*out = (struct procfs_turns){ words[0], words[1], words[2] };
+	return 0;
+}
+
 int procfs_comm(pid_t pid, pid_t tid, char out_comm[PROCFS_COMM_BYTES])
 {
 	char path[PATH_ROOM], text[64];

@@ -25,6 +25,14 @@ void procfs_list_free(struct procfs_list *list);
 /* When a thread began, in clock ticks since boot: with its number, its identity. `tid` may be the pid. */
 int procfs_start_ticks(pid_t pid, pid_t tid, uint64_t *out_ticks);
 
+/* A thread's time on a CPU, its time waiting for one, and how often it was switched to. */
+struct procfs_turns {
+	uint64_t ran_ns, waited_ns, switches;
+};
+
+/* -EINVAL: the kernel does not count that. */
+int procfs_turns(pid_t pid, pid_t tid, struct procfs_turns *out);
+
 /* The thread's own name (any bytes but NUL), NUL-terminated. */
 int procfs_comm(pid_t pid, pid_t tid, char out_comm[PROCFS_COMM_BYTES]);
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/charge.h"
 #include "core/err.h"
 #include "core/frame.h"
 #include "core/profile.h"
@@ -70,8 +71,11 @@ struct sampler_facts {
 	uint64_t table_ns; /* own CPU time that drains spent on having files read into tables */
 	uint64_t
 		reading_ns; /* CPU time of a child that reads them and has not ended: in no getrusage() yet */
-	uint64_t unread_files;	 /* that it died of, or hung over: unsymbolised */
-	uint64_t kernel_tick_ps; /* calibrated cost of one tick in the kernel; 0: unmeasured */
+	uint64_t unread_files; /* that it died of, or hung over: unsymbolised */
+	/* Of watched threads, by /proc: how often they were switched to, their time on a CPU and waiting for one. At least: of a
+	 * thread that has ended, what was seen before. */
+	uint64_t switches, ran_ns, waited_ns;
+	struct charge_costs costs; /* calibrated, in the kernel */
 };
 
 struct sampler_ops {
@@ -86,7 +90,7 @@ struct sampler_ops {
 	/* Changes the real period; takes what is left first. */
 	int (*set_period)(struct sampler *s, uint64_t period_ns, const struct sampler_sink *sink,
 			  struct err *err);
-	/* Measures what a tick costs in the kernel, in a spinning child of ours: fastest of 5 rounds. */
+	/* Measures what a tick and a switch cost in the kernel, in children of ours: the middle of some rounds. */
 	int (*calibrate)(struct sampler *s, struct err *err);
 	void (*facts)(struct sampler *s, struct sampler_facts *out);
 	void (*close)(struct sampler *s); /* accepts NULL */

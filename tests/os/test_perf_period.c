@@ -232,13 +232,13 @@ static void a_tick_has_a_measured_price(void **state)
 	watch_end(&w);
 	took_ms = (double)(ended.tv_sec - began.tv_sec) * 1e3 +
 		  (double)(ended.tv_nsec - began.tv_nsec) / 1e6;
-	print_message("%.2f us a tick, measured in %.0f ms\n", (double)w.facts.kernel_tick_ps / 1e6,
+	print_message("%.2f us a tick, measured in %.0f ms\n", (double)w.facts.costs.tick_ps / 1e6,
 		      took_ms);
-	assert_true(took_ms < 200); /* about 50 on an idle machine */
+	assert_true(took_ms < 2000); /* about 50 on an idle machine, and given up when it takes too long */
 	/* On a busy machine it may be unmeasured; what is measured is believable. */
-	if (w.facts.kernel_tick_ps == 0)
+	if (w.facts.costs.tick_ps == 0)
 		skip();
-	assert_in_range(w.facts.kernel_tick_ps, 300 * PS_PER_NS, 60000 * PS_PER_NS);
+	assert_in_range(w.facts.costs.tick_ps, 300 * PS_PER_NS, 60000 * PS_PER_NS);
 }
 
 int main(int argc, char **argv)

@@ -1,9 +1,12 @@
 /* test_perf_threads.c - the bounded table of threads and processes. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -144,6 +147,74 @@ static void it_holds_what_was_added_and_not_removed(void **state)
 	procfs_list_free(&pids);
 }
 
+/* A child that gives every byte back: it is switched to for each. */
+static pid_t start_echo(int out_pipes[2])
+{
+	int to[2], from[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(to), 0);
+	assert_int_equal(pipe(from), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(to[1]);
+		while (read(to[0], &byte, 1) == 1 && write(from[1], &byte, 1) == 1)
+			;
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	close(to[0]);
+	close(from[1]);
+	out_pipes[0] = from[0];
+	out_pipes[1] = to[1];
+	return pid;
+}
+
+static void echo(const int pipes[2], unsigned int times)
+{
+	char byte = 'x';
+
+	for (; times > 0; times--) {
+		assert_int_equal(write(pipes[1], &byte, 1), 1);
+		assert_int_equal(read(pipes[0], &byte, 1), 1);
+	}
+}
+
+static void turns_are_counted_from_the_first_look_on_and_stay_of_the_dead(void **state)
+{
+	struct perf_threads *t = *state;
+	struct procfs_turns seen, again, gone;
+	struct perf_thread *thread;
+	int pipes[2];
+	pid_t pid = start_echo(pipes);
+
+	echo(pipes, 400);
+	thread = perf_threads_add(t, (uint32_t)pid, (uint32_t)pid, 1);
+	if (procfs_turns(pid, pid, &thread->turns) != 0)
+		skip(); /* a kernel that does not count them */
+	thread->turns_before = thread->turns;
+	assert_true(thread->turns_before.switches >= 200); /* a byte may find it still running */
+	assert_true(perf_threads_turns(t).switches < thread->turns_before.switches / 2);
+	echo(pipes, 100);
+	seen = perf_threads_turns(t);
+	assert_true(seen.switches > 0 && seen.switches < thread->turns_before.switches);
+	assert_true(seen.ran_ns > 0);
+	perf_threads_remove(t, thread);
+	again = perf_threads_turns(t);
+	assert_memory_equal(&again, &seen, sizeof(seen));
+	thread = perf_threads_add(t, (uint32_t)pid, (uint32_t)pid, 2);
+	again = perf_threads_turns(t); /* of one that was born under our eyes all count */
+	assert_true(again.switches >= seen.switches + 200);
+	assert_int_equal(again.switches, seen.switches + thread->turns.switches);
+	close(pipes[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	gone = perf_threads_turns(t);
+	assert_memory_equal(&gone, &again, sizeof(again));
+	assert_int_equal(procfs_turns(pid, pid, &gone), -ESRCH);
+	close(pipes[0]);
+}
+
 int main(void)
 {
 #define TABLE_TEST(f) cmocka_unit_test_setup_teardown(f, open_table, close_table)
@@ -154,6 +225,7 @@ int main(void)
 		TABLE_TEST(a_new_name_is_a_new_frame),
 		TABLE_TEST(a_full_table_refuses_and_recovers),
 		TABLE_TEST(it_holds_what_was_added_and_not_removed),
+		TABLE_TEST(turns_are_counted_from_the_first_look_on_and_stay_of_the_dead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
