@@ -10,3 +10,4 @@ await import('./safe.mjs');
 await import('./still.mjs');
 await import('./use.mjs');
 await import('./reach.mjs');
+await import('./plans.mjs');
