@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -156,9 +157,11 @@ static int lie(struct parser_link *l, const struct parser_ask *ask)
 	parser_link_open(l, true);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
 	l->pid = sandbox_fork();
-	if (l->pid == 0)
+	if (l->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* when the test fails */
 		for (;;)
 			pause();
+	}
 	assert_true(l->pid > 0);
 	l->socket = ends[0];
 	l->asked = *ask;
@@ -197,6 +200,9 @@ static void lengths_that_cannot_be_are_refused_before_memory_is_taken(void **sta
 		struct parser_link l;
 		int mouth = lie(&l, &ask);
 
+		l.is_patient =
+			false; /* what is refused is refused at once: nothing more is waited for */
+		ask.most_wait_ns = 0;
 		print_message("%s\n", cases[i].name);
 		assert_int_equal(write(mouth, &cases[i].answer, sizeof(cases[i].answer)),
 				 sizeof(cases[i].answer));
