@@ -120,18 +120,18 @@ static bool has_claim(const struct prove_pair *pairs, uint32_t count)
 	return false;
 }
 
-/* What the label says is ours, beside what it leaves the job. */
+/* What the label says is ours, beside what the job takes without us. */
 static double claim_of(const struct prove_pair *pairs, uint32_t count)
 {
-	double ours = 0, all = 0;
+	double ours = 0, bare = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (pairs[i].bare_ns == 0 || pairs[i].with_ns == 0)
 			continue;
 		ours += (double)pairs[i].claim_ns;
-		all += (double)pairs[i].with_ns;
+		bare += (double)pairs[i].bare_ns;
 	}
-	return ours <= 0 ? 0 : ours < all ? ours / (all - ours) : INFINITY;
+	return bare > 0 ? ours / bare : 0;
 }
 
 /* An interval becomes half as wide with four times the pairs. */

@@ -59,8 +59,6 @@ void prove_put_claim(struct text *t, const struct prove_found *f)
 
 	if (f->verdict == PROVE_NO_CLAIM)
 		text_put(t, "not measured");
-	else if (!isfinite(f->claim))
-		text_put(t, "all of it");
 	else if (f->claim * 100 < 0.005)
 		text_put(t, "under" TEXT_NBSP "0.01" PERCENT);
 	else
@@ -72,11 +70,8 @@ static void put_outside(struct text *t, const struct prove_found *f, const char 
 	double off = fabs(f->slowdown.value - f->claim) * 100;
 
 	text_printf(t, "the label %s by ", verb);
-	if (isfinite(off))
-		text_printf(t, "%.*f" PER_CENT, digits_of(&f->slowdown), off);
-	else
-		text_put(t, "all of it");
-	text_put(t, " of the job's CPU time: measured ");
+	text_printf(t, "%.*f" PER_CENT " of the job's CPU time: measured ", digits_of(&f->slowdown),
+		    off);
 	prove_put_slowdown(t, &f->slowdown);
 	text_put(t, ", claimed ");
 	prove_put_claim(t, f);

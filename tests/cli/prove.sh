@@ -68,7 +68,7 @@ same_numbers() {
 			ask "json_extract(j, '\$.prices[$i].claimed')")" >"told$i"
 		awk '
 			NR == FNR { told = $1; told_error = $2; told_claim = $3; next }
-			{ x[n++] = log($2 / $1); ours += $3; all += $2 }
+			{ x[n++] = log($2 / $1); ours += $3; bare += $1 }
 			END {
 				for (i = 0; i < n; i++)
 					for (k = i; k < n; k++)
@@ -83,7 +83,7 @@ same_numbers() {
 				down = middle - (exp(mean[0]) - 1)
 				up = exp(mean[m - 1]) - 1 - middle
 				error = up > down ? up : down
-				claim = ours / (all - ours)
+				claim = ours / bare
 				print n, middle, told, error, told_error, claim, told_claim
 				off = (middle - told) ^ 2 + (error - told_error) ^ 2 + (claim - told_claim) ^ 2
 				exit !(n == 6 && off < 1e-12)
