@@ -74,7 +74,7 @@ const texts = [
 	`in\u200bvis\u200dib\ufeffle`,
 	`\u001b[2J\u001b]0;owned\u0007`,
 	`line\r\nbreak\ttab`,
-	`z${'\u0301'.repeat(40)}algo`,
+	`z${'\u0301'.repeat(8)}algo`,
 	`\ufffe\u{10ffff}`,
 ];
 

@@ -13,7 +13,7 @@ export const axe_source = readFileSync(need.resolve('axe-core/axe.min.js'), 'utf
 
 export const kinds = ['record', 'watch', 'collect'];
 // Those whose charts are drawn.
-export const drawn_kinds = [];
+export const drawn_kinds = kinds;
 const place = mkdtempSync(join(tmpdir(), 'tare-web-'));
 const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
 
@@ -99,7 +99,7 @@ async function context_of(options) {
 	if (!contexts.has(key)) {
 		const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, timezoneId: 'UTC',
 			locale: 'en-GB', reducedMotion: 'reduce', ...options });
-		context.setDefaultTimeout(20000);
+		context.setDefaultTimeout(60000);
 		// Nothing leaves, whatever a page tries.
 		await context.route('**/*', (route) =>
 			route.request().url().startsWith('file:') ? route.continue() : route.abort());
@@ -108,15 +108,28 @@ async function context_of(options) {
 			addEventListener('securitypolicyviolation', (e) =>
 				globalThis.__violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sample}`), true);
 		});
-		contexts.set(key, context);
+		contexts.set(key, { context, idle: [], viewport: options.viewport ?? { width: 1440, height: 900 } });
 	}
 	return contexts.get(key);
 }
 
+// A page of that context: one that a test has left, else a new one. A new one costs a process.
+async function page_in({ context, idle, viewport }) {
+	const page = idle.pop() ?? await context.newPage(), close = page.close.bind(page);
+	page.close = async () => {
+		page.close = close;
+		page.removeAllListeners();
+		await page.goto('about:blank');
+		await page.emulateMedia({ media: null });
+		await page.setViewportSize(viewport);
+		idle.push(page);
+	};
+	return page;
+}
+
 // Opens a page and waits until it is drawn. `options` are those of a browser's context.
 export async function open_page({ file }, options = {}, fragment = '') {
-	const page = await (await context_of(options)).newPage();
-	const heard = listen(page);
+	const page = await page_in(await context_of(options)), heard = listen(page);
 	await page.goto(pathToFileURL(file).href + (fragment ? `#${fragment}` : ''));
 	if (options.javaScriptEnabled !== false) {
 		if (await page.locator('#charts').count() > 0)
@@ -142,6 +155,21 @@ export function shared_page(name, options, fragment, prepare) {
 			return opened;
 		}));
 	return shared.get(key);
+}
+
+// Unfolds what is folded and presses each button that shows more, so that everything of a page stands in its document.
+export async function open_all(page) {
+	await page.evaluate(() => document.querySelectorAll('details').forEach((d) => (d.open = true)));
+	for (let turns = 0; turns < 20; turns++) {
+		const pressed = await page.evaluate(() => {
+			const more = [...document.querySelectorAll('button')].filter((b) => /^[\d,]+ more$/.test(b.textContent));
+			more.forEach((b) => b.click());
+			return more.length;
+		});
+		if (pressed === 0)
+			break;
+	}
+	await drawn(page);
 }
 
 // What was heard of it, with what only the page itself knows; all must be empty.

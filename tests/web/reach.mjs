@@ -1,8 +1,7 @@
 // reach.mjs - who reads with a screen reader, without a mouse or in the dark: axe-core, focus, names of controls, twins of charts.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { axe_source, drawn, drawn_kinds, kinds, open_page, page_of } from './desk.mjs';
-import { open_all } from './safe.mjs';
+import { axe_source, drawn, drawn_kinds, kinds, open_all, open_page, page_of } from './desk.mjs';
 
 // axe is a script of ours on the page: the policy is off for it, and only here.
 const for_axe = { bypassCSP: true };

@@ -12,8 +12,8 @@ async function seen(page, selector) {
 
 const words = {
 	record: { verdict: /^[\d.]+ % ± [\d.]+ waiting in poll/, label: ['length', 'price', 'size', 'kept', 'lost'], first: 5 },
-	watch: { verdict: /Of a slow frame, [\d.]+ % ± \d/, label: ['length', 'price', 'size', 'lost', 'not watched'], first: 5 },
-	collect: { verdict: /of all database time is one statement/, label: ['length', 'price', 'store', 'covered'], first: 4 },
+	watch: { verdict: /Of a slow frame, [\d.]+ % ± \d/, label: ['length', 'price', 'size', 'lost', 'missing'], first: 4 },
+	collect: { verdict: /since its plan changed/, label: ['price', 'store'], first: 5 },
 };
 
 for (const kind of drawn_kinds)
