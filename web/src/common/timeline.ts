@@ -47,6 +47,7 @@ const NEAR_EDGE = 8;
 const TOP = 14;
 const AXIS = 20;
 const ROW = 20;
+const TICK_GAP = 8;
 
 export class Heat {
 	readonly element: HTMLElement;
@@ -200,12 +201,19 @@ export class Heat {
 		c.fillStyle = tok('soft');
 		c.font = `11px ${tok('sans')}`;
 		c.textBaseline = 'top';
-		for (const { words, at } of this.look.ticks) {
+		const all = this.look.ticks;
+		const last = all.length > 1 && all[all.length - 1].at > 0.97 ? w - c.measureText(all[all.length - 1].words).width : w;
+		let free = 0; // where the next words may begin; those of the two ends always stand
+		all.forEach(({ words, at }, i) => {
 			const x = Math.min(at * w, w - 1);
+			const long = c.measureText(words).width;
+			const left = at < 0.03 ? x : at > 0.97 ? x - long : x - long / 2;
 			c.fillRect(x, y + 1, 1, 4);
-			c.textAlign = at < 0.03 ? 'left' : at > 0.97 ? 'right' : 'center';
-			c.fillText(words, x, y + 6);
-		}
+			if (i > 0 && i < all.length - 1 && (left < free || left + long + TICK_GAP > last)) return;
+			c.textAlign = 'left';
+			c.fillText(words, left, y + 6);
+			free = left + long + TICK_GAP;
+		});
 	}
 
 	private drawRanges(c: Pen, bottom: number): void {

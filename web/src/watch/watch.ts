@@ -5,7 +5,7 @@ import { get, keep, onChange } from '../common/fragment';
 import { begin, isBusy, type KeyRow } from '../common/keys';
 import { keySample } from '../common/looks';
 import { measuredDuration, measuredShare, NO_ERROR, wordNodes } from '../common/measured';
-import { duration, exact } from '../common/numbers';
+import { duration, exact, NBSP } from '../common/numbers';
 import { flip, readData, section, sheet, start, twin } from '../common/page';
 import { makeSearch } from '../common/search';
 import { SortedTable } from '../common/table';
@@ -36,6 +36,12 @@ function whenKey(m: Model): Node[] {
 		...(m.data.slowNs > 0 ? [el('span', {}, el('span', { class: 'more' }, '◆'), ` frame of ${duration(m.data.slowNs)} or longer`)] : []),
 		el('span', {}, '· longest frame of a window'), el('span', {}, '── p99'), el('span', {}, '━━ p50'), ...absent,
 	];
+}
+
+/** Of a part of those that were kept it is an estimate. */
+function slowCount(looked: Looked): (Node | string)[] {
+	const { value, error } = looked.slow.count;
+	return [exact(value), error > 0 ? el('span', { class: 'pm' }, `${NBSP}±${NBSP}${exact(Math.ceil(error))}`) : ''];
 }
 
 class WatchPage {
@@ -225,7 +231,7 @@ class WatchPage {
 		const frame = m.frame, a = looked.frame;
 		const timed = a.timed > 0 ? [el('span', {}, 'p50 ', ...percentile(frame, a.p50).n), el('span', {}, 'p99 ', ...percentile(frame, a.p99).n),
 			el('span', {}, 'longest ', measuredDuration(a.maxNs, NO_ERROR).number)] : [];
-		const slow = m.data.slowNs > 0 ? [el('span', {}, '◆ ', exact(looked.slow.count.value), ' slow')] : [];
+		const slow = m.data.slowNs > 0 ? [el('span', {}, '◆ ', ...slowCount(looked), ' slow')] : [];
 		return [title, el('span', {}, `${exact(looked.frames)} frames`), ...timed, ...slow];
 	}
 
