@@ -11,6 +11,8 @@
 
 #include "core/scoped.h"
 #include "fleet/fakepg.h"
+#include "fleet/link.h"
+#include "fleet/link_scripts.h"
 #include "fleet/loop.h"
 #include "fleet/runner_desk.h"
 
@@ -171,6 +173,61 @@ static void floods_cost_no_memory(void **state)
 #endif
 }
 
+/* Several questions at once are no way around a bound: each way ends a chain as it ends a question. */
+static void each_way_ends_a_chain_as_well(void **state)
+{
+	static const struct {
+		const char *way, *message;
+	} chained[] = {
+		{ "reset=1", "" },
+		{ "notices=1", "more notices than allowed" },
+		{ "lengths=1", "" },
+		{ "huge=1", "row is larger than allowed" },
+		{ "columns=1", "unexpected field count" },
+		{ "errors=1", "permission denied for everything" },
+		{ "stall=1", "no answer in time" },
+		{ "rows=1", "than allowed" },
+		{ "copy=1", "not what was asked for" },
+	};
+	static const struct ask links[] = {
+		{ .kind = ASK_QUERY, .sql = "SELECT a FROM pg_stat_statements(false)" },
+		{ .kind = ASK_PREPARE, .name = "c", .sql = "SELECT b" },
+		{ .kind = ASK_QUERY, .sql = "SELECT c, d" },
+	};
+	const char *words[16] = { "9", "150", "every=3" };
+	struct link_limits limits = LINK_LIMITS_DEFAULT;
+	char folder[64], port[8];
+	pid_t fake;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(chained); i++)
+		words[i + 3] = chained[i].way;
+	limits.query_ns = limits.drain_ns = 300 * NS_PER_MS;
+	fake = desk_start_fake(folder, words);
+	for (size_t i = 0; i < ARRAY_LEN(chained); i++) {
+		struct asked a = {
+			.asks = { { .kind = ASK_CHAIN, .links = links, .link_count = 3 } },
+			.count = 1,
+			.stops_at = -1
+		};
+		struct script script = asked_script(&a);
+		struct server_settings server = { .name = port,
+						  .host = folder,
+						  .port = port,
+						  .user = (char *)(uintptr_t) "tare" };
+		struct err err = ERR_EMPTY;
+
+		snprintf(port, sizeof(port), "%u", 10000 + (unsigned)i);
+		link_drive(&server, &limits, &script, &err);
+		print_message("%s: %u went well, %s\n", chained[i].way, a.answers[0].links_done,
+			      a.answers[0].message);
+		assert_false(a.answers[0].is_ok);
+		assert_in_range(a.answers[0].links_done, 0, 2);
+		assert_non_null(strstr(a.answers[0].message, chained[i].message));
+	}
+	desk_stop_fake(fake, folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +239,7 @@ int main(void)
 		cmocka_unit_test(kerberos_is_refused_without_asking_a_name_server),
 		cmocka_unit_test(nothing_that_is_said_has_the_password),
 		cmocka_unit_test(floods_cost_no_memory),
+		cmocka_unit_test(each_way_ends_a_chain_as_well),
 	};
 
 	return cmocka_run_group_tests(tests, run, NULL);
