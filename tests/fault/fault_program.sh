@@ -24,38 +24,42 @@ with_fault() {
 	[ -e met ]
 }
 
-# What is wrong with the run before, on standard output; nothing: it is as promised.
-judge_record() {
-	ran=no
-	[ ! -e ran ] || ran=yes
+# What is wrong with the run before, on standard output; nothing: it is as promised. WANT is the job's own status.
+judge() {
+	instrument=$1 want=$2 ran=no
+	! grep -q -e '^ran$' -e ' ticks' out || ran=yes
 	case $ran,$status in
-	yes,7 | no,125) ;;
+	"yes,$want" | no,125) ;;
 	*) echo "the job ran: $ran, status $status" ;;
 	esac
-	told=$(grep -c '^tare record: cannot' err)
+	told=$(grep -c "^tare $instrument: cannot" err)
 	[ "$told" -le 1 ] || echo "told $told times"
+	finished=none
 	if [ -e "$folder/job.tare" ]; then
 		integrity=$(sqlite3 "$folder/job.tare" 'PRAGMA integrity_check' 2>&1)
 		[ "$integrity" = ok ] || echo "integrity_check: $integrity"
 		"$tare" report "$folder/job.tare" >report.out 2>report.err || [ $? -eq 1 ] || echo "report: $(cat report.err)"
 		finished=$(sqlite3 "$folder/job.tare" 'SELECT is_finished, exit_status FROM recording')
-	else
-		finished=none
 	fi
 	# No false "saved": it is silent only when all of it is there.
-	[ "$told" -gt 0 ] || [ "$finished" = '1|7' ] || echo "nothing was told, and the file is: $finished"
+	[ "$told" -gt 0 ] || [ "$finished" = "1|$want" ] || echo "nothing was told, and the file is: $finished"
 	[ "$finished" != none ] || [ "$ran" = no ] || echo "the job ran and there is no recording"
 }
 
-# sweep_record SENTENCE ERRNO STICKY STEP
-sweep_record() {
-	sentence=$1 errno=$2 sticky=$3 step=$4 at=1 wrong=
+# sweep INSTRUMENT SENTENCE ERRNO STICKY STEP
+sweep() {
+	instrument=$1 sentence="$1: $2" errno=$3 sticky=$4 step=$5 at=1 want=7
+	set -- sh -c 'echo ran; exit 7'
+	if [ "$instrument" = watch ]; then
+		want=0
+		set -- "$COLONY" 300 0
+	fi
 	while :; do
-		rm -rf "$folder" ran
+		rm -rf "$folder"
 		mkdir "$folder"
 		met=yes
-		with_fault "$at" "$errno" "$sticky" record -q -o "$folder/job.tare" -- sh -c 'echo >ran; exit 7' || met=no
-		wrong=$(judge_record)
+		with_fault "$at" "$errno" "$sticky" "$instrument" -q -o "$folder/job.tare" -- "$@" || met=no
+		wrong=$(judge "$instrument" "$want")
 		if [ -n "$wrong" ]; then
 			fail "$sentence" "at $at: $wrong
 $(cat err)"
@@ -72,11 +76,19 @@ $(cat err)"
 	fi
 }
 
-sweep_record 'EIO for good: the job has its own status, the file is whole' 5 1 "$stride"
-sweep_record 'ENOSPC once: the job has its own status, the file is whole' 28 0 "$stride"
-sweep_record 'EDQUOT for good: the job has its own status, the file is whole' 122 1 $((stride * 2))
-sweep_record 'no memory once: the job has its own status, the file is whole' 0 0 $((stride * 40))
-sweep_record 'no memory for good: the job has its own status, the file is whole' 0 1 $((stride * 40))
+promise='the job has its own status, the file is whole'
+sweep record "EIO for good: $promise" 5 1 "$stride"
+sweep record "ENOSPC once: $promise" 28 0 "$stride"
+sweep record "EDQUOT for good: $promise" 122 1 $((stride * 2))
+sweep record "no memory once: $promise" 0 0 $((stride * 40))
+sweep record "no memory for good: $promise" 0 1 $((stride * 40))
+if [ -n "${COLONY-}" ] && "$tare" watch -q -o probe.watch.tare -- "$COLONY" 300 0 >/dev/null 2>&1; then
+	sweep watch "EIO for good: $promise" 5 1 $((stride * 2))
+	sweep watch "no memory once: $promise" 0 0 $((stride * 80))
+	sweep watch "no memory for good: $promise" 0 1 $((stride * 80))
+else
+	skip 'the same of watch' 'the example is not built here, or cannot be watched'
+fi
 
 # sweep_report SENTENCE STICKY STEP
 sweep_report() {
