@@ -141,7 +141,6 @@ static void a_restart_covers_nothing_and_makes_shares_unsure(void **state)
 					ran(1, AT + 120, 0, 0), ran(1, AT + 180, 3, 30) };
 	struct run_row runs[] = { visited(1, AT), visited(1, AT + 60), visited(1, AT + 120),
 				  visited(1, AT + 180) };
-	SCOPED(text_free) struct text words = TEXT_EMPTY;
 	struct share share;
 	struct made m;
 
