@@ -153,6 +153,14 @@ void run_save_in_passing(struct run *r)
 
 /* ---- ending ---- */
 
+/* What follows the last label cannot stand in it, writing it and closing the file: charged as the save before, which did as
+ * much. */
+static void charge_closing(struct run *r)
+{
+	r->window.save_ns += r->last_save_cost_ns;
+	r->cpu_other_ns += r->last_save_cost_ns;
+}
+
 /* The label once more, when all but the file is closed: what the last save and the end cost is then known. */
 static int save_last_label(struct run *r, struct err *err)
 {
@@ -163,6 +171,7 @@ static int save_last_label(struct run *r, struct err *err)
 	r->store->pack(r->db);
 	changes_reset(&r->changes);
 	run_book(r, &r->window.save_ns);
+	charge_closing(r);
 	r->instrument->label_price(r->session);
 	code = r->store->save(r->db, &r->label, &r->changes, &saved, err);
 	if (code < 0)
