@@ -84,6 +84,14 @@ static void follow_fork(struct sampler *s, const struct perf_record *record,
 	tell(sink, pid != parent ? LIFE_FORK : LIFE_THREAD, thread);
 }
 
+/* The kernel takes its events off a program that gains rights at its exec, and tells it as the end of the thread. */
+static bool has_only_gained_rights(struct sampler *s, const struct perf_thread *thread)
+{
+	return procfs_is_running((pid_t)thread->tid) &&
+	       procfs_has_more_rights((pid_t)thread->pid) &&
+	       perf_cover_again(s, (pid_t)thread->tid) == 0;
+}
+
 static void follow_exit(struct sampler *s, const struct perf_record *record,
 			const struct sampler_sink *sink)
 {
@@ -91,7 +99,7 @@ static void follow_exit(struct sampler *s, const struct perf_record *record,
 	struct perf_thread *thread = perf_threads_find(s->threads, tid);
 	struct perf_thread gone;
 
-	if (thread == NULL)
+	if (thread == NULL || has_only_gained_rights(s, thread))
 		return;
 	gone = *thread;
 	if (!perf_threads_remove(s->threads, thread))
@@ -121,9 +129,6 @@ static void follow_comm(struct sampler *s, const struct perf_record *record,
 		return;
 	perf_threads_remove_others(s->threads, thread);
 	thread->has_execed = true;
-	if (procfs_has_more_rights((pid_t)thread->pid) &&
-	    perf_cover_again(s, (pid_t)thread->tid) != 0)
-		s->shed++;
 	tell(sink, LIFE_EXEC, thread);
 }
 

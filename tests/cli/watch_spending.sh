@@ -38,41 +38,22 @@ price_for() {
 
 limit='(select price_limit_ppm from recording)'
 
-# What a call costs is measured before and while a program runs. Where the machine became so much slower meanwhile that the
-# price of that moment no longer holds what is judged here, price and run are tried anew, three times at most.
-never_sliced() {
-	true_in "$1" "min(covered_ns >= 0.99 * span_ns) from window"
-}
-
 # Whole windows with what they spent, calls by the ledger and our own looks at them, as a part of the price; what it would
 # have been with every call timed; and the calls of the window before.
 windows="(select id, ticks, kept, (kernel_ns + sample_ns + fixed_ns) * 1e6 / window_ns / $limit as spent,
 	1e3 * ticks * (select max(untimed_ps + hook_ps + extra_ps) from watched) / window_ns / $limit as all_timed,
 	lag(ticks) over (order by id) as before from ledger where window_ns > 900000000)"
 
-first_window_holds() {
-	true_in "$1" "spent <= 2 from $windows where id = 0"
-}
-later_windows_hold() {
-	true_in "$1" "count(*) >= 1 and max(spent) <= 1 from $windows where ticks <= 1.05 * before"
-}
-all_windows_hold() {
-	true_in "$1" "max(spent) <= 2 from $windows"
-}
-# Of a run in one piece: is the next try not needed?
-is_held() {
-	{ never_sliced "$1" && first_window_holds "$1" && later_windows_hold "$1" && all_windows_hold "$1"; } >/dev/null
-}
-
 spends() {
 	check "$1: there is more than one window" true_in "$2" "count(*) >= 3 from $windows"
-	check "$1: the first window spends at most twice the price" first_window_holds "$2"
-	check "$1: a later one with no more calls than the one before spends no more than the price" later_windows_hold "$2"
-	check "$1: one with more calls spends at most twice the price" all_windows_hold "$2"
+	check "$1: the first window spends at most twice the price" true_in "$2" "spent <= 2 from $windows where id = 0"
+	check "$1: a later one with no more calls than the one before spends no more than the price" true_in "$2" \
+		"count(*) >= 1 and max(spent) <= 1 from $windows where ticks <= 1.05 * before"
+	check "$1: one with more calls spends at most twice the price" true_in "$2" "max(spent) <= 2 from $windows"
 	check "$1: the ledger is calls and timed calls at their costs" true_in "$2" \
 		"abs(1.0 * (select sum(kernel_ns) * 1000 from ledger) / sum((calls + never_timed) * (untimed_ps + hook_ps) + (firsts + others) * extra_ps) - 1) < 0.02
 		from window w join watched f on f.id = w.watched"
-	check "$1: never sliced" never_sliced "$2"
+	check "$1: never sliced" true_in "$2" "min(covered_ns >= 0.99 * span_ns) from window"
 }
 
 # A program whose calls are timed gives way by intervals; one that may switch stacks is only counted without sessions.
@@ -103,13 +84,10 @@ if command -v php >/dev/null; then
 	php=$(command -v php)
 	part=80
 	[ "$hook" = session ] || part=200
+	price=$(price_for "$php" php_implode 8000 "$part")
 	"$php" -n job.php >plain
-	for _ in 1 2 3; do
-		price=$(price_for "$php" php_implode 8000 "$part")
-		run "$tare" watch -f --interval 1 --price "$price" --window 1s -o php.tare php_implode php_explode php_var_serialize \
-			zend_sort php_no_such -- "$php" -n job.php
-		! is_held php.tare || break
-	done
+	run "$tare" watch --interval 1 --price "$price" --window 1s -o php.tare php_implode php_explode php_var_serialize zend_sort \
+		php_no_such -- "$php" -n job.php
 	check "php, at a price of $price: its status" status_is 0
 	check 'php: its output is the same' cmp plain out
 	for name in php_implode php_explode php_var_serialize; do
@@ -134,13 +112,10 @@ done
 SH
 part=80
 [ "$hook" = session ] || part=130 # timing adds little to return probes, which all calls have
+price=$(price_for "$(command -v sqlite3)" sqlite3_step 32000 "$part")
 sqlite3 -batch :memory: ".read '|sh statements.sh'" >plain
-for _ in 1 2 3; do
-	price=$(price_for "$(command -v sqlite3)" sqlite3_step 32000 "$part")
-	run "$tare" watch -f --interval 1 --price "$price" --window 1s -o sqlite.tare sqlite3_step sqlite3_column_text -- \
-		sqlite3 -batch :memory: ".read '|sh statements.sh'"
-	! is_held sqlite.tare || break
-done
+run "$tare" watch --interval 1 --price "$price" --window 1s -o sqlite.tare sqlite3_step sqlite3_column_text -- \
+	sqlite3 -batch :memory: ".read '|sh statements.sh'"
 check "sqlite3, at a price of $price: its status" status_is 0
 check 'sqlite3: its output is the same' cmp plain out
 check 'sqlite3: every row is a step, and one ends each statement' calls_of sqlite.tare sqlite3_step 64040 64060

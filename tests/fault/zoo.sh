@@ -101,6 +101,7 @@ if [ "$(id -u)" -eq 0 ] && ! findmnt -no OPTIONS -T . | grep -qw nosuid; then
 	chmod 755 .
 	meet setuid 10 "$PWD/other"
 	check 'setuid: the time of another user is seen' is_covered
+	check 'setuid: from the next look on, a second later at most' at_least weight_ns 800000000
 else
 	skip 'setuid: a program of another user' 'only root can make one'
 fi
