@@ -27,6 +27,8 @@ spinner=$!
 run "$tare" report --json busy.tare
 check 'the label and the kernel agree on the cost of a busy recording' agrees
 wait "$spinner"
+check 'what the label says was taken from the job is what its windows say' \
+	test "$(sqlite3 -readonly busy.tare 'SELECT kernel_ns = (SELECT sum(kernel_ns) FROM ledger) FROM recording')" -eq 1
 
 sleep 30 &
 idle=$!
