@@ -13,8 +13,9 @@
 # In find and put, \n is a new line, \t a tab and \\ a backslash; any other backslash stands for itself.
 #
 # A row counts only if its text was found exactly once, the broken source compiled, and the bytes of the built test
-# program are others than those of the whole one; afterwards the source is put back. At the end every program is built once
-# more: its bytes must be the old ones again, and it must pass. So a break that did not apply cannot read as a caught one. Works on a copy of the tree; the tree itself is never touched.
+# program are others than those of the whole one, which passed; afterwards the source is put back. At the end every program is
+# built once more, and its bytes must be the old ones again. So a break that did not apply cannot read as a caught one. Works on
+# copies of the tree, one for each CPU; the tree itself is never touched.
 # MUTANTS_PART=K/N takes each N-th row only, from the K-th (0 to N - 1) on.
 #
 # Ends with "N caught, N survived, N not applied"; 0: all caught, 1: not all, 2: could not be run.
@@ -34,12 +35,13 @@ separator=$(printf '\037')
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 trap 'exit 2' HUP INT TERM
-tree=$place/tree
+work=$place/1 # of a worker: its copy of the tree, and what it writes down
+tree=$work/tree
 build=$tree/build
 
 # What the build needs, without build folders and history.
 copy_tree() {
-	mkdir "$tree"
+	mkdir -p "$tree"
 	(cd "$top" && find . -name .git -prune -o -name 'build*' -type d -prune -o -name node_modules -prune \
 		-o \( -type f -o -type l \) -print0 | tar --null -T - -cf -) | tar -xf - -C "$tree"
 }
@@ -64,8 +66,8 @@ target_of() {
 	esac
 }
 
-make_target() {
-	ninja -C "$build" "$1" >"$place/log" 2>&1
+make_targets() {
+	ninja -C "$build" "$@" >"$work/log" 2>&1
 }
 
 hash_of() {
@@ -78,13 +80,13 @@ whole_hash_of() {
 }
 
 run_test() {
-	timeout "$limit_s" "$build/$1" >"$place/log" 2>&1
+	timeout "$limit_s" "$build/$1" >"$work/log" 2>&1
 }
 
 # exchange FILE FIND PUT: writes FILE anew with PUT for FIND; prints how often FIND stands in it, and changes nothing
 # unless that is once.
 exchange() {
-	find=$2 put=$3 awk -v out="$place/broken" '
+	find=$2 put=$3 awk -v out="$work/broken" '
 		function decode(text,   i, c, plain) {
 			plain = ""
 			for (i = 1; i <= length(text); i++) {
@@ -112,17 +114,17 @@ exchange() {
 				printf "%s%s%s", substr(all, 1, at - 1), put, substr(all, at + length(find)) >out
 			}
 			print count + 0
-		}' "$1" >"$place/count"
-	count=$(cat "$place/count")
-	[ "$count" -ne 1 ] || cat "$place/broken" >"$1"
+		}' "$1" >"$work/count"
+	count=$(cat "$work/count")
+	[ "$count" -ne 1 ] || cat "$work/broken" >"$1"
 	echo "$count"
 }
 
 # Did the test NAME fail, or was it the one that ran when the program ended?
 names_failure() {
-	grep -aqx "\[  FAILED  \] $1" "$place/log" && return 0
-	[ "$(grep -a '^\[ RUN  ' "$place/log" | tail -n 1)" = "[ RUN      ] $1" ] &&
-		! grep -aqx "\[       OK \] $1" "$place/log"
+	grep -aqx "\[  FAILED  \] $1" "$work/log" && return 0
+	[ "$(grep -a '^\[ RUN  ' "$work/log" | tail -n 1)" = "[ RUN      ] $1" ] &&
+		! grep -aqx "\[       OK \] $1" "$work/log"
 }
 
 # judge TARGET NAME: runs the broken test program; says "caught", or what went wrong.
@@ -150,53 +152,106 @@ one_row() {
 		return
 	}
 	before=$(whole_hash_of "$target")
-	cp -p "$tree/$1" "$place/whole"
+	cp -p "$tree/$1" "$work/whole"
 	count=$(exchange "$tree/$1" "$2" "$3")
 	if [ "$count" -ne 1 ]; then
 		echo "NOT APPLIED: the text stands in it $count times"
 		return
 	fi
-	if ! make_target "$target"; then
-		verdict="NOT APPLIED: it does not compile: $(grep -am 1 'error' "$place/log" || true)"
+	if ! make_targets "$target"; then
+		verdict="NOT APPLIED: it does not compile: $(grep -am 1 'error' "$work/log" || true)"
 	elif [ "$(hash_of "$target")" = "$before" ]; then
 		verdict="NOT APPLIED: the test program stayed the same"
 	else
 		verdict=$(judge "$target" "$name")
 	fi
-	cat "$place/whole" >"$tree/$1"
+	cat "$work/whole" >"$tree/$1"
 	echo "$verdict"
+}
+
+# take WHAT: is it this worker's? The first who asks has it.
+take() {
+	mkdir "$place/taken/$1" 2>/dev/null
+}
+
+# as_worker K TASK: does it in the K-th copy of the tree, in a process of its own.
+as_worker() {
+	work=$place/$1
+	tree=$work/tree
+	build=$tree/build
+	"$2" </dev/null
+}
+
+# Every worker at once; fails when one did.
+all_workers() {
+	pids=
+	for worker in $workers; do
+		(as_worker "$worker" "$1") &
+		pids="$pids $!"
+	done
+	failed=0
+	for pid in $pids; do
+		wait "$pid" || failed=1
+	done
+	return "$failed"
+}
+
+# Programs must pass while they are whole.
+try_whole() {
+	while read -r target; do
+		take "$(echo "$target" | tr / .)" || continue
+		run_test "$target" </dev/null || { cat "$work/log" >&2; die "'$target' fails before anything is broken"; }
+	done <"$place/targets"
+}
+
+break_rows() {
+	number=0
+	while IFS=$separator read -r file find put test shows; do
+		number=$((number + 1))
+		take "$number" || continue
+		verdict=$(one_row "$file" "$find" "$put" "$test" </dev/null)
+		printf '%s  %s  %s: %s\n' "$verdict" "$test" "$file" "$shows" | tee -a "$work/verdicts"
+	done <"$place/rows"
+}
+
+check_back() {
+	make_targets $targets || die "what was put back does not compile"
+	for target in $targets; do
+		[ "$(hash_of "$target")" = "$(whole_hash_of "$target")" ] || die "'$target' did not come back"
+	done
 }
 
 copy_tree
 rows >"$place/all" || exit 2
 grep -aE -e "$pattern" "$place/all" >"$place/matching" || die "no row matches '$pattern'"
 part=${MUTANTS_PART:-0/1}
-awk -v k="${part%/*}" -v n="${part#*/}" 'NR % n == k % n' "$place/matching" >"$place/rows"
-CC=${CC:-gcc} meson setup "$build" "$tree" --buildtype=plain -Doptimization=1 -Dwerror=false >"$place/log" 2>&1 ||
-	{ cat "$place/log" >&2; die "cannot set up the build"; }
+# Programs that wait for servers come first, so that the last to end is none of these.
+awk -v k="${part%/*}" -v n="${part#*/}" 'NR % n == k % n' "$place/matching" |
+	awk -F "$separator" '{ print ($4 ~ /^tests\/(fleet|os)/ ? 0 : 1) "\t" $0 }' | sort -s -n -k 1,1 | cut -f 2- >"$place/rows"
+CC=${CC:-gcc} meson setup "$build" "$tree" --buildtype=plain -Doptimization=1 -Dwerror=false >"$work/log" 2>&1 ||
+	{ cat "$work/log" >&2; die "cannot set up the build"; }
 
-cut -d "$separator" -f 4 "$place/rows" | while read -r test; do target_of "$test"; done | sort -u >"$place/targets"
-while read -r target; do
-	make_target "$target" || { cat "$place/log" >&2; die "cannot build '$target'"; }
-	run_test "$target" || { cat "$place/log" >&2; die "'$target' fails before anything is broken"; }
+cut -d "$separator" -f 4 "$place/rows" | while read -r test; do target_of "$test"; done | awk '!seen[$0]++' >"$place/targets"
+targets=$(cat "$place/targets")
+# shellcheck disable=SC2086 # a list of names
+make_targets $targets || { cat "$work/log" >&2; die "cannot build the tests"; }
+for target in $targets; do
 	echo "$(hash_of "$target") $target" >>"$place/hashes"
-done <"$place/targets"
+done
+workers=$(seq "$(nproc)")
+for worker in $workers; do
+	[ -d "$place/$worker" ] || cp -a "$place/1" "$place/$worker"
+done
 
-caught=0 survived=0 missed=0
-while IFS=$separator read -r file find put test shows; do
-	verdict=$(one_row "$file" "$find" "$put" "$test" </dev/null)
-	case $verdict in
-	caught*) caught=$((caught + 1)) ;;
-	SURVIVED*) survived=$((survived + 1)) ;;
-	*) missed=$((missed + 1)) ;;
-	esac
-	printf '%s  %s  %s: %s\n' "$verdict" "$test" "$file" "$shows"
-done <"$place/rows"
-
-while read -r target; do
-	make_target "$target" || die "'$target' does not compile again"
-	[ "$(hash_of "$target")" = "$(whole_hash_of "$target")" ] || die "'$target' did not come back"
-	run_test "$target" || die "'$target' fails though everything was put back"
-done <"$place/targets"
-echo "$caught caught, $survived survived, $missed not applied"
-[ "$((survived + missed))" -eq 0 ]
+mkdir "$place/taken"
+all_workers try_whole || exit 2
+rm -r "$place/taken"
+mkdir "$place/taken"
+all_workers break_rows || exit 2
+all_workers check_back || exit 2
+cat "$place"/*/verdicts | awk '
+	{ kind[/^caught/ ? "caught" : /^SURVIVED/ ? "survived" : "missed"]++ }
+	END {
+		printf "%d caught, %d survived, %d not applied\n", kind["caught"], kind["survived"], kind["missed"]
+		exit kind["survived"] + kind["missed"] > 0
+	}'
