@@ -153,7 +153,8 @@ static void charge_job(struct session *s)
 					  .period_ns = w->period_ns,
 					  .ran_ns = since(s->clock_at_window_ns, l->clock_ns),
 					  .all_ran_ns = s->ran_ns,
-					  .all_waited_ns = s->waited_ns };
+					  .all_waited_ns = s->waited_ns,
+					  .threads = l->threads };
 	struct charge charge = charge_window(&s->costs, &seen);
 
 	w->kernel_ns = charge.tick_ns + charge.switch_ns + charge.still_ns;

@@ -16,13 +16,25 @@ static uint64_t share_ppm(uint64_t part, uint64_t whole)
 	return at_most((uint64_t)((unsigned __int128)part * PPM / whole), PPM);
 }
 
-uint64_t charge_next_ppm(uint64_t period_ns, uint64_t jiffy_ns)
+/* Of the last `left_ns` before a timer is due: for how long, on average, it is due before the jiffy. */
+static uint64_t next_ns(uint64_t left_ns, uint64_t jiffy_ns)
 {
-	if (jiffy_ns == 0)
+	if (left_ns >= jiffy_ns)
+		return jiffy_ns / 2;
+	return left_ns - (uint64_t)((unsigned __int128)left_ns * left_ns / (2 * jiffy_ns));
+}
+
+uint64_t charge_next_ppm(uint64_t period_ns, uint64_t jiffy_ns, uint64_t lived_ns)
+{
+	uint64_t whole_ns, rest_ns;
+
+	if (jiffy_ns == 0 || period_ns == 0)
 		return PPM;
-	if (period_ns >= jiffy_ns)
-		return share_ppm(jiffy_ns, period_ns) / 2;
-	return PPM - share_ppm(period_ns, jiffy_ns) / 2;
+	whole_ns = next_ns(period_ns, jiffy_ns);
+	if (lived_ns == 0)
+		return share_ppm(whole_ns, period_ns);
+	rest_ns = whole_ns - next_ns(period_ns - lived_ns % period_ns, jiffy_ns);
+	return share_ppm(lived_ns / period_ns * whole_ns + rest_ns, lived_ns);
 }
 
 /* `count` times `each_ps`, as far as two shares reach. */
@@ -46,7 +58,8 @@ static uint64_t alone_ns(const struct charge_seen *seen)
 
 struct charge charge_window(const struct charge_costs *costs, const struct charge_seen *seen)
 {
-	uint64_t next = charge_next_ppm(seen->period_ns, costs->jiffy_ns);
+	uint64_t lived_ns = seen->threads > 0 ? seen->all_ran_ns / seen->threads : 0;
+	uint64_t next = charge_next_ppm(seen->period_ns, costs->jiffy_ns, lived_ns);
 	uint64_t busy = share_ppm(alone_ns(seen), seen->window_ns);
 	uint64_t switches = seen->switches;
 

@@ -26,6 +26,7 @@ struct charge_seen {
 	uint64_t ran_ns;    /* CPU time of the job */
 	/* Of the run so far: time of its threads on a CPU, and waiting for one that others had. */
 	uint64_t all_ran_ns, all_waited_ns;
+	uint64_t threads; /* of it so far; 0: not known */
 };
 
 struct charge {
@@ -35,8 +36,9 @@ struct charge {
 };
 
 /* How often the timer of a running thread is the next one of its CPU, in millionths: it is due after anything up to
- * a period, the kernel's own tick after anything up to a jiffy. */
-uint64_t charge_next_ppm(uint64_t period_ns, uint64_t jiffy_ns);
+ * a period, the kernel's own tick after anything up to a jiffy. A thread begins with a whole period ahead of it, so one that
+ * has `lived_ns` of CPU time in all may never come near its end; 0: not known, and taken for long. */
+uint64_t charge_next_ppm(uint64_t period_ns, uint64_t jiffy_ns, uint64_t lived_ns);
 
 /* What one window took from the job. What moving a timer away takes falls on whoever runs next: on the job as far as it
  * would keep a CPU busy if it were alone, else on nobody's time. */

@@ -195,7 +195,7 @@ static uint64_t less(uint64_t from, uint64_t what)
 /* What is above the plain turn when the timer is the next one, had it been so all the time. */
 static uint64_t whole_ps(uint64_t part_ps, uint64_t jiffy_ns)
 {
-	uint64_t next_ppm = charge_next_ppm(2 * SOON_LEFT, jiffy_ns);
+	uint64_t next_ppm = charge_next_ppm(2 * SOON_LEFT, jiffy_ns, 0);
 
 	return next_ppm == 0 ? 0 : part_ps * PPM / next_ppm;
 }

@@ -22,20 +22,31 @@ static void a_timer_is_next_as_often_as_it_is_due_before_the_jiffy(void **state)
 {
 	static const struct {
 		const char *name;
-		uint64_t period_ns, jiffy_ns, want_ppm;
+		uint64_t period_ns, jiffy_ns, want_ppm, lived_ns;
 	} cases[] = {
 		{ "a period of a jiffy: half of the time", 4 * MS, 4 * MS, 500000 },
 		{ "a tenth of a jiffy: 95 in 100", 400 * US, 4 * MS, 950000 },
 		{ "ten jiffies: one in twenty", 40 * MS, 4 * MS, 50000 },
 		{ "no jiffies: always", 40 * MS, 0, 1000000 },
 		{ "no period at all: always", 0, 4 * MS, 1000000 },
+		{ "a thread that ends half a period before its timer is due: never", 40 * MS,
+		  4 * MS, 0, 20 * MS },
+		{ "one that ends two milliseconds before: half of a millisecond in 38", 40 * MS,
+		  4 * MS, 13157, 38 * MS },
+		{ "one that ends with its timer: as over many periods", 40 * MS, 4 * MS, 50000,
+		  40 * MS },
+		{ "one and a half periods: as much in half as much again", 40 * MS, 4 * MS, 33333,
+		  60 * MS },
+		{ "half of a period that is far shorter than a jiffy: nearly always", 400 * US,
+		  4 * MS, 925000, 200 * US },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		print_message("%s\n", cases[i].name);
-		assert_int_equal(charge_next_ppm(cases[i].period_ns, cases[i].jiffy_ns),
-				 cases[i].want_ppm);
+		assert_int_equal(
+			charge_next_ppm(cases[i].period_ns, cases[i].jiffy_ns, cases[i].lived_ns),
+			cases[i].want_ppm);
 	}
 }
 
@@ -65,6 +76,9 @@ static void a_window_is_charged_for_ticks_and_switches(void **state)
 		{ "ten times the period: a tenth of what it moves, and the rest stays",
 		  { NS_PER_S, 0, 1000, 40 * MS, NS_PER_S },
 		  { 0, 600 * US, 400 * US } },
+		{ "of threads that end half a period before their timers are due: those never move",
+		  { NS_PER_S, 0, 1000, 40 * MS, NS_PER_S, 200 * MS, 0, 10 },
+		  { 0, 0, 400 * US } },
 		{ "a window of no time",
 		  { 0, 100, 1000, 4 * MS, 0 },
 		  { 2 * MS, 2 * MS, 200 * US } },
