@@ -55,9 +55,9 @@ struct collect_store {
 
 	/* the store's thread's */
 	const struct fleet_store_ops *ops;
-	char *url;	/* without the password */
-	char *password; /* a reference; empty: none */
-	void *db;	/* NULL: away */
+	char *url;	     /* without the password */
+	char *password;	     /* a reference; empty: none */
+	void *db;	     /* NULL: away */
 	struct spool *spool; /* NULL: there is none */
 	uint64_t spool_lost; /* of what the spool lost, counted already */
 	struct mono retry_at, tidy_at;

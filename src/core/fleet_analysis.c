@@ -414,7 +414,8 @@ int fleet_analysis_take(struct fleet_analysis *a, const struct table *t, const v
 		if (at_ns < a->from_wall_ns || at_ns >= a->to_wall_ns)
 			return 0;
 	}
-	if (at_ns != 0 && t != &table_collector && t != &table_cost) { /* theirs is the start of a span */
+	/* Theirs is the start of a span. */
+	if (at_ns != 0 && t != &table_collector && t != &table_cost) {
 		a->first_wall_ns = a->first_wall_ns == 0 || at_ns < a->first_wall_ns
 					   ? at_ns
 					   : a->first_wall_ns;

@@ -77,11 +77,11 @@ struct fleet_server_sum {
 	uint64_t hidden_calls, hidden_exec_ns; /* of these, what we may not see */
 	uint64_t looks;			       /* of the sampler */
 	uint64_t visits, well, skipped; /* that were begun; of these, that went well; not begun */
-	uint64_t server_ns, own_ns, bytes;     /* what collecting took, all readings */
-	uint32_t statements;		       /* that ran */
-	uint32_t plans, without_plan; /* of these, with a plan, and with a reason why not */
-	uint32_t changes;	      /* of plans */
-	uint32_t blockings;	      /* seen */
+	uint64_t server_ns, own_ns, bytes; /* what collecting took, all readings */
+	uint32_t statements;		   /* that ran */
+	uint32_t plans, without_plan;	   /* of these, with a plan, and with a reason why not */
+	uint32_t changes;		   /* of plans */
+	uint32_t blockings;		   /* seen */
 };
 
 struct fleet_analysis {

@@ -50,7 +50,7 @@ static int ask_facts(struct pg_body *b, struct ask *out)
 
 	text_clear(sql);
 	text_put(sql, "SELECT " PG_MARK " current_setting('server_version_num'), "
-					"current_setting('server_version'), current_user,"
+		      "current_setting('server_version'), current_user,"
 		      " d.datname, d.oid, r.oid, r.rolsuper,"
 		      " r.rolsuper OR pg_has_role('pg_read_all_stats', 'USAGE'),"
 		      " current_setting('track_io_timing')::bool,"

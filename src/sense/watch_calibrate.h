@@ -86,8 +86,7 @@ struct watch_calibration; /* opaque */
  * watch_calibrate_entries(), and keeps the child where that went well; else *out_calibration is NULL. Sessions and pairs are
  * one: the better one that is not switched off. */
 int watch_calibration_open(const bool wanted[PLACE_FIRSTS], enum watch_hooked hooked,
-			   const char *switched_off,
-			   struct watch_costs out[PLACE_FIRSTS],
+			   const char *switched_off, struct watch_costs out[PLACE_FIRSTS],
 			   struct watch_calibration **out_calibration);
 
 /* One round more of each body that counts and of each that times. False: the child has ended. */

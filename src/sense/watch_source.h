@@ -31,7 +31,7 @@ struct watch_source_settings {
 	uint64_t start_ns; /* CLOCK_MONOTONIC of elapsed time 0 */
 	const struct stacks_program *
 		stacks; /* probes: without sessions only counts calls where this can switch stacks; NULL: it cannot */
-	bool only_counts;    /* probes: every call is counted, none timed */
+	bool only_counts; /* probes: every call is counted, none timed */
 	bool times_throwers; /* probes: time also what an exception may pass, which then ends the program */
 	const char
 		*switched_off; /* from TARE_NO: "session", "multi", "bpf", "rdtsc"; may be NULL */

@@ -221,7 +221,8 @@ int main(int argc, char **argv)
 	if (strcmp(kind, "setuid") == 0 && argc > 2)
 		return execl(argv[2], argv[2], "spend", (char *)NULL);
 	if (strcmp(kind, "spend") == 0) {
-		spend(2000 * MS); /* what was before the recorder's next look is unseen: a second at most */
+		/* What was before the recorder's next look is unseen: a second at most. */
+		spend(2000 * MS);
 		return geteuid() == getuid() ? 99 : 10;
 	}
 	if (strcmp(kind, "reuse") == 0)

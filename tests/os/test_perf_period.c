@@ -234,7 +234,8 @@ static void a_tick_has_a_measured_price(void **state)
 		  (double)(ended.tv_nsec - began.tv_nsec) / 1e6;
 	print_message("%.2f us a tick, measured in %.0f ms\n", (double)w.facts.costs.tick_ps / 1e6,
 		      took_ms);
-	assert_true(took_ms < 2000); /* about 50 on an idle machine, and given up when it takes too long */
+	/* About 50 on an idle machine, and given up when it takes too long. */
+	assert_true(took_ms < 2000);
 	/* On a busy machine it may be unmeasured; what is measured is believable. */
 	if (w.facts.costs.tick_ps == 0)
 		skip();
