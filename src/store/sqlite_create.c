@@ -217,6 +217,9 @@ int sqlite_create(const char *url, const struct store_limits *limits, void **out
 	if (budget.pages < MIN_PAGES)
 		return err_set(err, -ENOSPC, "cannot make '%s' with at most %llu bytes", path,
 			       (unsigned long long)limits->bytes);
+	w = calloc(1, sizeof(*w)); /* first: what is published stays */
+	if (w == NULL)
+		return sqlite_path_error(err, -ENOMEM, "make", path);
 	rc = target_open(&t, path, limits->may_overwrite, err);
 	if (rc == 0)
 		rc = write_schema(&t, limits, err);
@@ -224,11 +227,10 @@ int sqlite_create(const char *url, const struct store_limits *limits, void **out
 		rc = reserve(&t, &budget, &is_reserved, err);
 	if (rc == 0)
 		rc = target_publish(&t, limits->may_overwrite, err);
-	if (rc != 0)
+	if (rc != 0) {
+		free(w);
 		return rc;
-	w = calloc(1, sizeof(*w));
-	if (w == NULL)
-		return sqlite_path_error(err, -ENOMEM, "make", path);
+	}
 	*w = (struct sqlite_writer){ .lock_fd = t.fd,
 				     .budget = budget,
 				     .is_reserved = is_reserved };
