@@ -16,21 +16,20 @@
 #include <unistd.h>
 
 #include "sense/perf.h"
+#include "sense/perf_work.h"
 
 #define ROUNDS		7u
 #define ROUND_NS	(2 * NS_PER_MS)
 #define TICK_NS		(100 * NS_PER_US) /* closer ones find all their caches warm */
 #define TOTAL_NS	(300 * NS_PER_MS) /* only a machine that is full takes it all */
 #define CALIBRATE_PAGES 128u
-#define TABLE_WORDS \
-	16384u /* 128 KB: a job has something in its first caches that a tick drives out */
+#define WORDS		16384u /* 128 KB: a tick drives some of it out */
 
 /* Shared with the child: what is asked, and what it answered. */
 struct bench {
 	_Atomic uint32_t asked, answered; /* number of the round */
 	_Atomic uint64_t took_ns;
-	_Atomic uint64_t end; /* of the walk: so that it is not optimised away */
-	uint64_t table[TABLE_WORDS];
+	struct perf_work work; /* the child's */
 };
 
 struct calibration {
@@ -49,27 +48,13 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* A walk through the table, to places that only the last step knows. */
-static void work(struct bench *bench, uint64_t steps)
-{
-	uint64_t at = atomic_load(&bench->end) | 1;
-
-	for (; steps > 0; steps--) {
-		at ^= bench->table[at % TABLE_WORDS];
-		at ^= at << 13;
-		at ^= at >> 7;
-		at ^= at << 17;
-	}
-	atomic_store(&bench->end, at);
-}
-
 /* How many steps make a round. */
 static uint64_t steps_a_round(struct bench *bench)
 {
 	uint64_t steps = 0, began_ns = clock_ns();
 
 	while (clock_ns() - began_ns < ROUND_NS / 4) {
-		work(bench, 10000);
+		perf_work_walk(&bench->work, 10000);
 		steps += 10000;
 	}
 	return steps * 4;
@@ -105,6 +90,7 @@ static _Noreturn void spin(struct bench *bench, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || fd < 0)
 		_exit(0);
+	perf_work_init(&bench->work, WORDS);
 	steps = steps_a_round(bench);
 	while (clock_ns() - began_ns < 10 * TOTAL_NS) {
 		uint64_t at_ns;
@@ -115,7 +101,7 @@ static _Noreturn void spin(struct bench *bench, pid_t parent)
 		}
 		round++;
 		at_ns = on_cpu_ns(fd);
-		work(bench, steps);
+		perf_work_walk(&bench->work, steps);
 		atomic_store(&bench->took_ns, on_cpu_ns(fd) - at_ns);
 		atomic_store(&bench->answered, round);
 	}

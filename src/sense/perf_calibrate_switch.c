@@ -1,12 +1,14 @@
 /* perf_calibrate_switch.c - what a switch of a watched thread costs: two children of ours on one CPU hand a byte to and fro, and the
  * CPU time of the first says what a turn takes, without events, with one on it, and with one on both. With events that are
- * due soon the kernel sets the CPU's timer anew at each switch; with events that are due in a second it only moves them. */
+ * due soon the kernel sets the CPU's timer anew at each switch, for which a virtual machine is left; what that drives out of a
+ * job's caches is in it, so both have some work between. With events that are due in a second it only moves them. */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,34 +17,45 @@
 
 #include "core/scoped.h"
 #include "sense/perf.h"
+#include "sense/perf_work.h"
 
-#define ROUNDS	25u
+#define ROUNDS	15u
 #define LEAST	9u /* rounds: fewer say nothing */
-#define SOON_NS (150 * NS_PER_US)
+#define SOON_NS (400 * NS_PER_US)
 #define SOON_LEFT \
-	(110 * NS_PER_US) /* of it, on average over a round, whose turns take half of it */
+	(320 * NS_PER_US) /* of it, on average over a round, whose turns take half of it */
 #define FAR_NS	 NS_PER_S
+#define WORDS	 65536u /* 512 KB of work */
+#define STEPS	 4000u
 #define TURNS	 4u /* few enough for no event to come due */
-#define TOTAL_MS 300
+#define WARM	 1u /* turns before those */
+#define TOTAL_NS (300 * NS_PER_MS)
 
 /* How the two are watched in a round. */
-enum watched_as { UNWATCHED, FIRST_SOON, BOTH_SOON, BOTH_FAR, WAYS };
+enum watched_as { IDLE_UNWATCHED, IDLE_FAR, UNWATCHED, FIRST_SOON, BOTH_SOON, WAYS };
 
 static const struct {
 	uint64_t period_ns;
 	uint32_t events;
+	bool works;
 } ways[WAYS] = {
-	[UNWATCHED] = { FAR_NS, 0 },
-	[FIRST_SOON] = { SOON_NS, 1 },
-	[BOTH_SOON] = { SOON_NS, 2 },
-	[BOTH_FAR] = { FAR_NS, 2 },
+	[IDLE_UNWATCHED] = { FAR_NS, 0, false }, [IDLE_FAR] = { FAR_NS, 2, false },
+	[UNWATCHED] = { FAR_NS, 0, true },	 [FIRST_SOON] = { SOON_NS, 1, true },
+	[BOTH_SOON] = { SOON_NS, 2, true },
+};
+
+/* What the first child is asked for. */
+struct ask {
+	uint32_t turns;
+	bool works;
 };
 
 /* Pipes of the first child: asked by us, to the second, from it, its answer. */
 enum { ASK, THERE, BACK, ANSWER, PIPES };
 
 struct couple {
-	pid_t pids[2]; /* 0: none */
+	pid_t pids[2];		 /* 0: none */
+	struct perf_work *works; /* one each, shared with us so that it has memory of its own */
 	int pipes[PIPES][2];
 };
 
@@ -62,19 +75,30 @@ static void settle(pid_t parent)
 		_exit(0);
 }
 
+/* Turns of the first child, so many. */
+static void take_turns(const struct couple *c, const struct ask *ask, uint32_t turns)
+{
+	char byte = (char)ask->works;
+
+	for (; turns > 0; turns--) {
+		perf_work_walk(&c->works[0], ask->works ? STEPS : 0);
+		if (write(c->pipes[THERE][1], &byte, 1) != 1 ||
+		    read(c->pipes[BACK][0], &byte, 1) != 1)
+			_exit(0);
+	}
+}
+
 static _Noreturn void be_first(const struct couple *c, pid_t parent)
 {
-	uint32_t turns;
-	char byte = 0;
+	struct ask ask;
 
 	settle(parent);
-	while (read(c->pipes[ASK][0], &turns, sizeof(turns)) == sizeof(turns)) {
-		uint64_t took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	while (read(c->pipes[ASK][0], &ask, sizeof(ask)) == sizeof(ask)) {
+		uint64_t took_ns;
 
-		for (; turns > 0; turns--)
-			if (write(c->pipes[THERE][1], &byte, 1) != 1 ||
-			    read(c->pipes[BACK][0], &byte, 1) != 1)
-				_exit(0);
+		take_turns(c, &ask, WARM); /* what others left in the caches is not counted */
+		took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		take_turns(c, &ask, ask.turns);
 		took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - took_ns;
 		if (write(c->pipes[ANSWER][1], &took_ns, sizeof(took_ns)) != sizeof(took_ns))
 			break;
@@ -88,7 +112,7 @@ static _Noreturn void be_second(const struct couple *c, pid_t parent)
 
 	settle(parent);
 	while (read(c->pipes[THERE][0], &byte, 1) == 1 && write(c->pipes[BACK][1], &byte, 1) == 1)
-		;
+		perf_work_walk(&c->works[1], byte != 0 ? STEPS : 0);
 	_exit(0);
 }
 
@@ -121,6 +145,8 @@ static void couple_end(struct couple *c)
 		for (int end = 0; end < 2; end++)
 			if (c->pipes[i][end] >= 0)
 				close(c->pipes[i][end]);
+	if (c->works != MAP_FAILED)
+		munmap(c->works, 2 * sizeof(*c->works));
 }
 
 static int couple_begin(struct couple *c)
@@ -129,6 +155,12 @@ static int couple_begin(struct couple *c)
 
 	for (int i = 0; i < PIPES; i++)
 		c->pipes[i][0] = c->pipes[i][1] = -1;
+	c->works = mmap(NULL, 2 * sizeof(*c->works), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (c->works == MAP_FAILED)
+		return -ENOMEM;
+	perf_work_init(&c->works[0], WORDS);
+	perf_work_init(&c->works[1], WORDS);
 	for (int i = 0; i < PIPES; i++)
 		if (pipe(c->pipes[i]) != 0)
 			return -errno;
@@ -161,7 +193,7 @@ static bool has_answer(const struct couple *c, uint64_t end_ns)
 static uint64_t turn_ps(const struct couple *c, const struct perf_means *means, enum watched_as way,
 			uint64_t end_ns)
 {
-	uint32_t turns = TURNS;
+	const struct ask ask = { .turns = TURNS, .works = ways[way].works };
 	int events[2] = { -1, -1 };
 	bool is_open = true;
 	uint64_t took_ns = 0;
@@ -170,14 +202,14 @@ static uint64_t turn_ps(const struct couple *c, const struct perf_means *means, 
 		events[i] = open_event(means, ways[way].period_ns, c->pids[i]);
 		is_open = is_open && events[i] >= 0;
 	}
-	if (!is_open || write(c->pipes[ASK][1], &turns, sizeof(turns)) != sizeof(turns) ||
+	if (!is_open || write(c->pipes[ASK][1], &ask, sizeof(ask)) != sizeof(ask) ||
 	    !has_answer(c, end_ns) ||
 	    read(c->pipes[ANSWER][0], &took_ns, sizeof(took_ns)) != sizeof(took_ns))
 		took_ns = 0;
 	for (int i = 0; i < 2; i++)
 		if (events[i] >= 0)
 			close(events[i]);
-	return took_ns * PS_PER_NS / turns;
+	return took_ns * PS_PER_NS / TURNS;
 }
 
 static int by_size(const void *a, const void *b)
@@ -200,28 +232,39 @@ static uint64_t whole_ps(uint64_t part_ps, uint64_t jiffy_ns)
 	return next_ppm == 0 ? 0 : part_ps * PPM / next_ppm;
 }
 
-void perf_calibrate_switch(const struct perf_means *means, struct charge_costs *out)
+/* Rounds of the ways [from, to), which take turns: the middle of each. False: too few were answered in time. */
+static bool take_rounds(const struct couple *c, const struct perf_means *means, int from, int to,
+			uint64_t middle_ps[WAYS])
 {
-	uint64_t took_ps[WAYS][ROUNDS], end_ns = clock_ns(CLOCK_MONOTONIC) + TOTAL_MS * NS_PER_MS;
-	SCOPED(couple_end) struct couple c = { .pids = { 0 } };
-	uint64_t middle_ps[WAYS], in_ps, out_ps;
+	uint64_t took_ps[WAYS][ROUNDS], end_ns = clock_ns(CLOCK_MONOTONIC) + TOTAL_NS / 2;
 	uint32_t rounds = 0;
-	bool is_answered = couple_begin(&c) == 0;
+	bool is_answered = true;
 
 	while (is_answered && rounds < ROUNDS) {
-		for (int way = 0; way < WAYS && is_answered; way++) {
-			took_ps[way][rounds] = turn_ps(&c, means, (enum watched_as)way, end_ns);
+		for (int way = from; way < to && is_answered; way++) {
+			took_ps[way][rounds] = turn_ps(c, means, (enum watched_as)way, end_ns);
 			is_answered = took_ps[way][rounds] > 0;
 		}
 		rounds += is_answered;
 	}
-	if (rounds < LEAST)
-		return;
-	for (int way = 0; way < WAYS; way++) {
+	for (int way = from; way < to && rounds >= LEAST; way++) {
 		qsort(took_ps[way], rounds, sizeof(took_ps[way][0]), by_size);
 		middle_ps[way] = took_ps[way][rounds / 2];
 	}
-	out->still_ps = less(middle_ps[BOTH_FAR], middle_ps[UNWATCHED]);
+	return rounds >= LEAST;
+}
+
+void perf_calibrate_switch(const struct perf_means *means, struct charge_costs *out)
+{
+	SCOPED(couple_end) struct couple c = { .works = MAP_FAILED };
+	uint64_t middle_ps[WAYS], in_ps, out_ps;
+
+	/* Apart: rounds without work let the others find their caches cold. */
+	if (couple_begin(&c) != 0 ||
+	    !take_rounds(&c, means, IDLE_UNWATCHED, UNWATCHED, middle_ps) ||
+	    !take_rounds(&c, means, UNWATCHED, WAYS, middle_ps))
+		return;
+	out->still_ps = less(middle_ps[IDLE_FAR], middle_ps[IDLE_UNWATCHED]);
 	in_ps = less(middle_ps[FIRST_SOON], middle_ps[UNWATCHED]);
 	out_ps = less(middle_ps[BOTH_SOON], middle_ps[FIRST_SOON]);
 	out->in_ps = whole_ps(less(in_ps, out->still_ps / 2), out->jiffy_ns);
