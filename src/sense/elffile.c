@@ -255,7 +255,7 @@ int elffile_add_symbols(int fd, struct tables *t)
 	return symbols_read(t, elf, true);
 }
 
-int elffile_add_stubs(int fd, struct tables *t)
+int elffile_add_plt(int fd, struct tables *t)
 {
 	SCOPED(elf_free) Elf *elf = NULL;
 	int rc = open_elf(fd, &elf);

@@ -23,8 +23,8 @@ int elffile_read_id(int fd, struct tables *out);
  * build-id of `t`, unless t has none. -ENOEXEC, -ESTALE (another build), -ENOENT (no .symtab), -EFBIG, -ENOMEM. */
 int elffile_add_symbols(int fd, struct tables *t);
 
-/* Adds the names of the stubs through which the binary behind `fd` calls libraries: last, because the debug file
+/* Adds the names of the PLT entries through which the binary behind `fd` calls libraries: last, because the debug file
  * that brings symbols has none of them. -ENOEXEC, -EFBIG, -ENOMEM. */
-int elffile_add_stubs(int fd, struct tables *t);
+int elffile_add_plt(int fd, struct tables *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* expr.h - a small, bounded evaluator of DWARF expressions, as CFI uses them (PLT stubs, signal frames, realigned
+/* expr.h - a small, bounded evaluator of DWARF expressions, as CFI uses them (PLT entries, signal frames, realigned
  * stacks). Straight-line only: one pass over the bytes, a stack of 32; memory is the copied stack alone. Pure. */
 #ifndef TARE_SENSE_EXPR_H
 #define TARE_SENSE_EXPR_H

@@ -51,7 +51,7 @@ void parser_close(struct parser *p);
 /* Only build_id and debuglink. */
 int parser_read_id(struct parser *p, const struct parser_file *file, struct tables *out);
 
-/* Segments, rows, functions, symbols (of a debug file too, when the file has none itself), stubs: free with tables_free(). */
+/* Segments, rows, functions, symbols (of a debug file too, when the file has none itself), PLT entries: free with tables_free(). */
 int parser_read_tables(struct parser *p, const struct parser_file *file, struct tables *out);
 
 /* The places of one compilation unit. */

@@ -128,7 +128,7 @@ static void answer_tables(const struct asked *a)
 	for (size_t i = 1; rc == 0 && i < a->question.file_count && !t.has_symtab; i++)
 		(void)debugfile_use(a->fds[i], is_linked(a, i), &t);
 	if (rc == 0)
-		(void)elffile_add_stubs(a->fds[0], &t);
+		(void)elffile_add_plt(a->fds[0], &t);
 	say_tables(PARSER_TABLES, rc, &t);
 }
 

@@ -22,14 +22,14 @@
 #define ROUNDS	15u
 #define LEAST	9u /* rounds: fewer say nothing */
 #define SOON_NS (400 * NS_PER_US)
-#define SOON_LEFT \
-	(320 * NS_PER_US) /* of it, on average over a round, whose turns take half of it */
-#define FAR_NS	 NS_PER_S
-#define WORDS	 65536u /* 512 KB of work */
-#define STEPS	 4000u
-#define TURNS	 4u /* few enough for no event to come due */
-#define WARM	 1u /* turns before those */
-#define TOTAL_NS (300 * NS_PER_MS)
+/* Of it, on average: turns take some 35 µs each, and one comes before those that are timed. */
+#define SOON_LEFT (300 * NS_PER_US)
+#define FAR_NS	  NS_PER_S
+#define WORDS	  65536u /* 512 KB of work */
+#define STEPS	  4000u
+#define TURNS	  4u /* few enough for no event to come due */
+#define WARM	  1u /* turns before those */
+#define TOTAL_NS  (300 * NS_PER_MS)
 
 /* How the two are watched in a round. */
 enum watched_as { IDLE_UNWATCHED, IDLE_FAR, UNWATCHED, FIRST_SOON, BOTH_SOON, WAYS };
@@ -42,12 +42,6 @@ static const struct {
 	[IDLE_UNWATCHED] = { FAR_NS, 0, false }, [IDLE_FAR] = { FAR_NS, 2, false },
 	[UNWATCHED] = { FAR_NS, 0, true },	 [FIRST_SOON] = { SOON_NS, 1, true },
 	[BOTH_SOON] = { SOON_NS, 2, true },
-};
-
-/* What the first child is asked for. */
-struct ask {
-	uint32_t turns;
-	bool works;
 };
 
 /* Pipes of the first child: asked by us, to the second, from it, its answer. */
@@ -75,30 +69,28 @@ static void settle(pid_t parent)
 		_exit(0);
 }
 
-/* Turns of the first child, so many. */
-static void take_turns(const struct couple *c, const struct ask *ask, uint32_t turns)
+/* Turns of the first child, so many, with work between them or without. */
+static void take_turns(const struct couple *c, char works, uint32_t turns)
 {
-	char byte = (char)ask->works;
-
 	for (; turns > 0; turns--) {
-		perf_work_walk(&c->works[0], ask->works ? STEPS : 0);
-		if (write(c->pipes[THERE][1], &byte, 1) != 1 ||
-		    read(c->pipes[BACK][0], &byte, 1) != 1)
+		perf_work_walk(&c->works[0], works != 0 ? STEPS : 0);
+		if (write(c->pipes[THERE][1], &works, 1) != 1 ||
+		    read(c->pipes[BACK][0], &works, 1) != 1)
 			_exit(0);
 	}
 }
 
 static _Noreturn void be_first(const struct couple *c, pid_t parent)
 {
-	struct ask ask;
+	char works;
 
 	settle(parent);
-	while (read(c->pipes[ASK][0], &ask, sizeof(ask)) == sizeof(ask)) {
+	while (read(c->pipes[ASK][0], &works, 1) == 1) {
 		uint64_t took_ns;
 
-		take_turns(c, &ask, WARM); /* what others left in the caches is not counted */
+		take_turns(c, works, WARM); /* what others left in the caches is not counted */
 		took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		take_turns(c, &ask, ask.turns);
+		take_turns(c, works, TURNS);
 		took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - took_ns;
 		if (write(c->pipes[ANSWER][1], &took_ns, sizeof(took_ns)) != sizeof(took_ns))
 			break;
@@ -193,7 +185,7 @@ static bool has_answer(const struct couple *c, uint64_t end_ns)
 static uint64_t turn_ps(const struct couple *c, const struct perf_means *means, enum watched_as way,
 			uint64_t end_ns)
 {
-	const struct ask ask = { .turns = TURNS, .works = ways[way].works };
+	const char works = ways[way].works;
 	int events[2] = { -1, -1 };
 	bool is_open = true;
 	uint64_t took_ns = 0;
@@ -202,8 +194,7 @@ static uint64_t turn_ps(const struct couple *c, const struct perf_means *means, 
 		events[i] = open_event(means, ways[way].period_ns, c->pids[i]);
 		is_open = is_open && events[i] >= 0;
 	}
-	if (!is_open || write(c->pipes[ASK][1], &ask, sizeof(ask)) != sizeof(ask) ||
-	    !has_answer(c, end_ns) ||
+	if (!is_open || write(c->pipes[ASK][1], &works, 1) != 1 || !has_answer(c, end_ns) ||
 	    read(c->pipes[ANSWER][0], &took_ns, sizeof(took_ns)) != sizeof(took_ns))
 		took_ns = 0;
 	for (int i = 0; i < 2; i++)

@@ -1,4 +1,4 @@
-/* plt.c - stubs, by the slot that each jumps through. */
+/* plt.c - entries of the PLT, by the slot that each jumps through. */
 #include "sense/plt.h"
 
 #include <elf.h>
@@ -10,10 +10,10 @@
 #include "core/scoped.h"
 #include "sense/grow.h"
 
-#define MAX_SLOTS	 65536u
-#define MAX_STUB_SECTION (1u << 20)
-#define STUB_BYTES	 16u
-#define JUMP_BYTES	 6u /* ff 25, and a distance of 32 bits */
+#define MAX_SLOTS     65536u
+#define MAX_PLT_BYTES (1u << 20)
+#define ENTRY_BYTES   16u
+#define JUMP_BYTES    6u /* ff 25, and a distance of 32 bits */
 
 static const char rest_name[] = "[plt]";
 
@@ -24,7 +24,7 @@ struct got_slot {
 	uint16_t name_len;
 };
 
-struct stubs {
+struct plt {
 	struct tables *t;
 	Elf *elf;
 	struct got_slot *slots;
@@ -35,7 +35,7 @@ struct stubs {
 	size_t name_bytes, name_room;
 };
 
-static void stubs_free(struct stubs *s)
+static void plt_free(struct plt *s)
 {
 	free(s->slots);
 	free(s->symbols);
@@ -43,7 +43,7 @@ static void stubs_free(struct stubs *s)
 }
 
 /* The name of symbol `at` of the symbol section `syms`, in libelf's memory; its length, or 0. */
-static size_t symbol_name(const struct stubs *s, Elf_Scn *syms, size_t at, const char **out)
+static size_t symbol_name(const struct plt *s, Elf_Scn *syms, size_t at, const char **out)
 {
 	GElf_Shdr h;
 	GElf_Sym sym;
@@ -56,7 +56,7 @@ static size_t symbol_name(const struct stubs *s, Elf_Scn *syms, size_t at, const
 	return *out != NULL ? strnlen(*out, STR_MAX_BYTES) : 0;
 }
 
-static int add_slot(struct stubs *s, const struct got_slot *slot)
+static int add_slot(struct plt *s, const struct got_slot *slot)
 {
 	void *slots = s->slots;
 	int rc = grow(&slots, &s->slot_room, s->slot_count + 1, MAX_SLOTS, sizeof(*slot));
@@ -68,7 +68,7 @@ static int add_slot(struct stubs *s, const struct got_slot *slot)
 	return rc;
 }
 
-static int read_relocations(struct stubs *s, Elf_Scn *section, const GElf_Shdr *h)
+static int read_relocations(struct plt *s, Elf_Scn *section, const GElf_Shdr *h)
 {
 	Elf_Scn *syms = elf_getscn(s->elf, h->sh_link);
 	Elf_Data *bytes = syms != NULL ? elf_getdata(section, NULL) : NULL;
@@ -100,7 +100,7 @@ static int by_address(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static int add(struct stubs *s, struct symbol symbol, const char *name, uint16_t len)
+static int add(struct plt *s, struct symbol symbol, const char *name, uint16_t len)
 {
 	void *symbols = s->symbols, *names = s->names;
 	int rc = grow(&symbols, &s->room, s->count + 1, MAX_SLOTS, sizeof(symbol));
@@ -120,17 +120,17 @@ static int add(struct stubs *s, struct symbol symbol, const char *name, uint16_t
 	return 0;
 }
 
-/* The slot that the stub of `size` bytes at `address` jumps through, or NULL. */
-static const struct got_slot *find_slot(const struct stubs *s, const uint8_t *stub, size_t size,
+/* The slot that the entry of `size` bytes at `address` jumps through, or NULL. */
+static const struct got_slot *find_slot(const struct plt *s, const uint8_t *entry, size_t size,
 					uint64_t address)
 {
 	for (size_t i = 0; i + JUMP_BYTES <= size; i++) {
 		struct got_slot wanted;
 		int32_t distance;
 
-		if (stub[i] != 0xff || stub[i + 1] != 0x25)
+		if (entry[i] != 0xff || entry[i + 1] != 0x25)
 			continue;
-		memcpy(&distance, stub + i + 2, sizeof(distance));
+		memcpy(&distance, entry + i + 2, sizeof(distance));
 		wanted.address = address + i + JUMP_BYTES + (uint64_t)(int64_t)distance;
 		return s->slot_count > 0 ? bsearch(&wanted, s->slots, s->slot_count, sizeof(wanted),
 						   by_address)
@@ -139,15 +139,15 @@ static const struct got_slot *find_slot(const struct stubs *s, const uint8_t *st
 	return NULL;
 }
 
-static int read_stubs(struct stubs *s, Elf_Scn *section, const GElf_Shdr *h)
+static int read_entries(struct plt *s, Elf_Scn *section, const GElf_Shdr *h)
 {
-	Elf_Data *bytes = h->sh_size <= MAX_STUB_SECTION ? elf_rawdata(section, NULL) : NULL;
-	size_t step = h->sh_entsize == STUB_BYTES / 2 ? STUB_BYTES / 2 : STUB_BYTES;
+	Elf_Data *bytes = h->sh_size <= MAX_PLT_BYTES ? elf_rawdata(section, NULL) : NULL;
+	size_t step = h->sh_entsize == ENTRY_BYTES / 2 ? ENTRY_BYTES / 2 : ENTRY_BYTES;
 	uint64_t start = h->sh_addr - s->t->base;
 	int rc;
 
 	if (bytes == NULL || bytes->d_buf == NULL || h->sh_addr < s->t->base ||
-	    start > UINT32_MAX - MAX_STUB_SECTION)
+	    start > UINT32_MAX - MAX_PLT_BYTES)
 		return 0;
 	rc = add(s, (struct symbol){ .start = (uint32_t)start, .size = (uint32_t)bytes->d_size },
 		 rest_name, sizeof(rest_name) - 1);
@@ -174,7 +174,7 @@ static int by_start(const void *a, const void *b)
 	return x->size > y->size ? -1 : x->size < y->size;
 }
 
-static int merge(struct stubs *s)
+static int merge(struct plt *s)
 {
 	struct tables *t = s->t;
 	size_t count = t->symbol_count + s->count, bytes = t->name_bytes + s->name_bytes;
@@ -203,7 +203,7 @@ static int merge(struct stubs *s)
 
 int plt_add(struct tables *t, Elf *elf)
 {
-	SCOPED(stubs_free) struct stubs s = { .t = t, .elf = elf };
+	SCOPED(plt_free) struct plt s = { .t = t, .elf = elf };
 	size_t names;
 	int rc = 0;
 
@@ -226,7 +226,7 @@ int plt_add(struct tables *t, Elf *elf)
 
 		if (name != NULL && strncmp(name, ".plt", 4) == 0 && h.sh_type == SHT_PROGBITS &&
 		    (h.sh_flags & SHF_EXECINSTR))
-			rc = read_stubs(&s, at, &h);
+			rc = read_entries(&s, at, &h);
 	}
 	return rc == -ENOMEM ? rc : merge(&s);
 }

@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		look_through(&t);
 		step_from_rows(&t);
 		(void)elffile_add_symbols(fd, &t);
-		(void)elffile_add_stubs(fd, &t);
+		(void)elffile_add_plt(fd, &t);
 		look_through(&t);
 		tables_free(&t);
 	}

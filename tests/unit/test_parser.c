@@ -62,7 +62,7 @@ static void a_file_is_read_as_we_would_read_it(void **state)
 
 	(void)state;
 	assert_int_equal(elffile_read(file.fd, &ours), 0);
-	assert_int_equal(elffile_add_stubs(file.fd, &ours), 0);
+	assert_int_equal(elffile_add_plt(file.fd, &ours), 0);
 	assert_int_equal(parser_read_tables(parser, &file, &theirs), 0);
 	assert_int_equal(theirs.row_count, ours.row_count);
 	assert_memory_equal(theirs.rows, ours.rows, ours.row_count * sizeof(*ours.rows));

@@ -175,7 +175,7 @@ static void a_debug_file_by_link_is_believed_when_its_checksum_is_right(void **s
 	module_drop(linked);
 }
 
-static void stubs_are_named_by_what_they_jump_to(void **state)
+static void plt_entries_are_named_by_what_they_jump_to(void **state)
 {
 	struct module *m = read_module("libnames_linked.so");
 	const struct tables *t = module_tables(m);
@@ -297,7 +297,7 @@ int main(void)
 		cmocka_unit_test(mangled_names_are_shown_as_written),
 		cmocka_unit_test(what_has_no_symbol_is_named_by_its_start_never_by_a_neighbour),
 		cmocka_unit_test(a_debug_file_by_link_is_believed_when_its_checksum_is_right),
-		cmocka_unit_test(stubs_are_named_by_what_they_jump_to),
+		cmocka_unit_test(plt_entries_are_named_by_what_they_jump_to),
 		cmocka_unit_test(functions_know_where_their_source_is),
 		cmocka_unit_test(one_build_is_read_once_wherever_it_lies),
 		cmocka_unit_test(a_name_that_grows_without_end_is_cut),

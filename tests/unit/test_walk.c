@@ -103,13 +103,13 @@ static void stacks_are_walked_as_far_as_they_are_described(void **state)
 	}
 }
 
-/* Through prologues, epilogues, PLT stubs, the lazy resolver, malloc, printf, a signal and its return. */
+/* Through prologues, epilogues, PLT entries, the lazy resolver, malloc, printf, a signal and its return. */
 static void every_instruction_has_a_whole_stack(void **state)
 {
 	static char text[65536];
 	char path[PATH_MAX];
 	struct spaces *s;
-	size_t count = 0, broken = 0, in_stubs = 0;
+	size_t count = 0, broken = 0, in_plt = 0;
 
 	(void)state;
 	traced_path("walker", path);
@@ -123,12 +123,12 @@ static void every_instruction_has_a_whole_stack(void **state)
 			broken++;
 			print_message("step %zu: %s\n", count, text);
 		}
-		in_stubs += ends_with(text, "@plt") || ends_with(text, ";[plt]");
+		in_plt += ends_with(text, "@plt") || ends_with(text, ";[plt]");
 		count++;
 	} while (!ends_with(text, ";inner") && traced_step(&target, 0) && count < 50000);
-	print_message("%zu instructions, %zu in stubs\n", count, in_stubs);
+	print_message("%zu instructions, %zu in PLT entries\n", count, in_plt);
 	assert_true(count > 3000);
-	assert_true(in_stubs > 10);
+	assert_true(in_plt > 10);
 	assert_int_equal(broken, 0);
 	spaces_close(s);
 	traced_end(&target);
