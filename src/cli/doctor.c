@@ -15,6 +15,7 @@
 #include "core/scoped.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "sense/ptrace_stop.h"
 
 static long read_number(const char *path)
 {
@@ -56,15 +57,23 @@ static struct check check_own(void)
 {
 	long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
 	int code = try_event(0, -1, false);
+	bool is_filtered = (code == -EPERM || code == -ENOSYS) && paranoid <= 2;
 	struct check c = { code == 0 ? WORKS : FAILS, "", "" };
 
-	if (code == 0)
+	if (is_filtered && ptrace_try_own() == 0) {
+		c.health = PARTLY;
+		snprintf(c.found, sizeof(c.found),
+			 "engine ptrace, which stops a running thread for each sample "
+			 "(perf_event_open: %s)",
+			 strerror(-code));
+	} else if (code == 0) {
 		snprintf(c.found, sizeof(c.found), "engine perf (perf_event_paranoid is %ld)",
 			 paranoid);
-	else
+	} else {
 		snprintf(c.found, sizeof(c.found),
 			 "perf_event_open: %s (perf_event_paranoid is %ld)", strerror(-code),
 			 paranoid);
+	}
 	if (code == -ENOSYS || code == -EPERM)
 		set_mend(&c, "the container's seccomp profile must permit perf_event_open");
 	else if (code < 0)

@@ -22,6 +22,8 @@ static const struct opt record_opt_rows[] = {
 	  "most of one CPU that recording may take" },
 	{ "every", 'e', OPT_DURATION, offsetof(struct record_opts, every_ns), "TIME", "10ms",
 	  "first sampling period" },
+	{ "engine", 0, OPT_TEXT, offsetof(struct record_opts, engine), "NAME", NULL,
+	  "look by perf or ptrace; without it, by the best one that is permitted" },
 	{ "slots", 0, OPT_COUNT, offsetof(struct record_opts, slots), "N", "1024",
 	  "slots of the timeline: a power of two from 16 to 65536" },
 	{ "max-size", 0, OPT_SIZE, offsetof(struct record_opts, run.max_bytes), "SIZE", "4MB",
@@ -50,7 +52,8 @@ static int check_numbers(const struct record_opts *o, struct err *err)
 					 " ns",	       "--every takes a time from 20us to 10s" };
 
 	if (run_check_bounds(&every, 1, err) < 0 ||
-	    run_check_limits(&o->run, "record", "256KB", err) < 0)
+	    run_check_limits(&o->run, "record", "256KB", err) < 0 ||
+	    record_engine_check(o->engine, err) < 0)
 		return err->code;
 	return check_slots(o->slots, err);
 }

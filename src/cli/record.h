@@ -16,6 +16,7 @@
 struct record_opts {
 	struct run_opts run;
 	uint64_t every_ns, slots;
+	const char *engine; /* NULL: the best one that is permitted */
 	bool is_full;
 };
 
@@ -39,10 +40,21 @@ struct session {
 	uint64_t switches, switches_at_window, clock_at_window_ns;
 	uint64_t ran_ns, waited_ns; /* facts of that name */
 	uint64_t still_ns;	    /* of the open window's charge: what no period makes less */
+	uint64_t stopped_ns, stopped_at_window_ns; /* facts.stopped_ns */
+	uint64_t copying_seen_ns;		   /* of facts.copying_ns, booked as sampling */
 };
 
 /* Sampling as an instrument; its session is a struct session. */
 extern const struct instrument record_instrument;
+
+/* ---- record_engine.c: which engine ---- */
+
+/* Is there an engine of this name? NULL is fine. -EINVAL. */
+int record_engine_check(const char *name, struct err *err);
+
+/* Opens the engine that was named; else perf, or ptrace where a filter of system calls (as in containers) forbids that, which is said
+ * in one line. Sets s->engine and s->sampler. */
+int record_engine_open(struct session *s, const struct sampler_settings *settings, struct err *err);
 
 /* ---- record_label.c: the facts that only a sampled run has ---- */
 

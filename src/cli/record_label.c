@@ -3,10 +3,12 @@
 #include "core/scoped.h"
 
 /* Reading files into tables happens in drains, mostly in a child of ours, but is paid once: start-up, not the price of a
- * sample. The job itself is not waited for before the session is closed, so children are ours. */
+ * sample. A child that copies stacks is part of it. The job itself is not waited for before the session is closed, so children are
+ * ours. */
 static void move_table_cost(struct session *s, const struct sampler_facts *facts)
 {
-	uint64_t children_ns = children_cpu_ns() + facts->reading_ns;
+	uint64_t children_ns = children_cpu_ns() + facts->reading_ns + facts->copying_live_ns;
+	uint64_t copied_ns = facts->copying_ns - s->copying_seen_ns;
 	uint64_t own_ns = facts->table_ns - s->table_seen_ns;
 
 	if (own_ns > s->run.window.sample_ns)
@@ -16,8 +18,14 @@ static void move_table_cost(struct session *s, const struct sampler_facts *facts
 	s->table_seen_ns = facts->table_ns;
 	/* When a child ends, its time moves from one clock to another that may be some µs behind. */
 	if (children_ns > s->run.cpu_other_ns) {
-		s->run.window.start_ns += children_ns - s->run.cpu_other_ns;
+		uint64_t new_ns = children_ns - s->run.cpu_other_ns;
+
+		if (copied_ns > new_ns)
+			copied_ns = new_ns;
+		s->run.window.sample_ns += copied_ns;
+		s->run.window.start_ns += new_ns - copied_ns;
 		s->run.cpu_other_ns = children_ns;
+		s->copying_seen_ns += copied_ns;
 	}
 }
 
@@ -56,6 +64,9 @@ void record_label_engine(struct session *s)
 	l->unnamed_frames = facts.unnamed_frames;
 	l->unread_files = facts.unread_files;
 	l->kernel_tick_ps = facts.costs.tick_ps;
+	if (facts.stops > 0 && s->run.label.ticks > 0) /* measured, stop by stop */
+		l->kernel_tick_ps = facts.stopped_ns * PS_PER_NS / s->run.label.ticks;
+	s->stopped_ns = facts.stopped_ns;
 	s->costs = facts.costs;
 	s->ran_ns = facts.ran_ns;
 	s->waited_ns = facts.waited_ns;

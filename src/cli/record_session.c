@@ -82,10 +82,8 @@ static int open_engine(struct session *s, pid_t pid, struct err *err)
 					     .period_ns = s->opts->every_ns,
 					     .start = s->run.start,
 					     .switched_off = s->run.app->switched_off };
-	int code;
+	int code = record_engine_open(s, &settings, err);
 
-	s->engine = &sampler_perf;
-	code = s->engine->open(&settings, &s->sampler, err);
 	if (code < 0)
 		return code;
 	if (s->engine->calibrate(s->sampler, NULL) < 0) /* then the label says "unmeasured" */
@@ -157,7 +155,9 @@ static void charge_job(struct session *s)
 					  .threads = l->threads };
 	struct charge charge = charge_window(&s->costs, &seen);
 
-	w->kernel_ns = charge.tick_ns + charge.switch_ns + charge.still_ns;
+	w->kernel_ns = charge.tick_ns + charge.switch_ns + charge.still_ns +
+		       since(s->stopped_at_window_ns, s->stopped_ns);
+	s->stopped_at_window_ns = s->stopped_ns;
 	s->still_ns = charge.still_ns;
 	s->switches_at_window = s->switches;
 	s->clock_at_window_ns = l->clock_ns;

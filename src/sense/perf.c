@@ -81,20 +81,12 @@ static int open_rings(struct sampler *s, struct err *err)
 	return error;
 }
 
-/* A thread's number was given where a process's is wanted. */
-static int explain_thread(pid_t tid, pid_t pid, struct err *err)
-{
-	err_set(err, -EINVAL, "cannot sample %d: it is a thread of process %d", (int)tid, (int)pid);
-	err_works(err, "a process is watched with all its threads, each named");
-	return err_mend(err, "name the process: -p %d", (int)pid);
-}
-
 static int open_root(struct sampler *s, struct err *err)
 {
 	pid_t pid = s->settings.pid, process = pid;
 
 	if (procfs_process_of(pid, &process) == 0 && process != pid)
-		return explain_thread(pid, process, err);
+		return perf_explain_thread(pid, process, err);
 	s->root_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (s->root_fd < 0 && errno != ENOSYS) /* before Linux 5.3 the records alone tell the end */
 		return perf_explain_event(-errno, pid, err);

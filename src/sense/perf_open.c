@@ -80,6 +80,13 @@ static int try_means(const struct perf_means *means)
 	return 0;
 }
 
+int perf_try_own(void)
+{
+	const struct perf_means least = { .has_read = false };
+
+	return try_means(&least);
+}
+
 int perf_means_find(struct perf_means *out, const char *switched_off, struct err *err)
 {
 	bool may_read = !perf_is_switched_off(switched_off, "read_inherit");

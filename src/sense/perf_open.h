@@ -45,6 +45,9 @@ int perf_open_event(struct perf_event_attr *attr, pid_t tid, int cpu);
 /* Tries on our own thread what the kernel allows. `switched_off` as in struct sampler_settings. Three-line errors. */
 int perf_means_find(struct perf_means *out, const char *switched_off, struct err *err);
 
+/* May our own thread have the plainest of events? 0 or -errno. */
+int perf_try_own(void);
+
 /* Is `word` in the comma list? `list` may be NULL. */
 bool perf_is_switched_off(const char *list, const char *word);
 
@@ -90,5 +93,8 @@ uint64_t perf_period_in_reach(uint64_t period_ns);
 /* Say in three lines why an event on process `pid` (0: on ourselves), or the rings, cannot be had. Return the code. */
 int perf_explain_event(int code, pid_t pid, struct err *err);
 int perf_explain_ring(size_t cpus, struct err *err);
+
+/* The same of a thread's number where a process's is wanted; any engine's. */
+int perf_explain_thread(pid_t tid, pid_t pid, struct err *err);
 
 #endif

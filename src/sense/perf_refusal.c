@@ -147,3 +147,10 @@ int perf_explain_ring(size_t cpus, struct err *err)
 			(size_t)locked.rlim_cur / 1024 + cpus * (PERF_RING_PAGES + 1) * page_kb,
 			(long long)budget_kb + (long long)((PERF_RING_PAGES + 1) * page_kb));
 }
+
+int perf_explain_thread(pid_t tid, pid_t pid, struct err *err)
+{
+	err_set(err, -EINVAL, "cannot sample %d: it is a thread of process %d", (int)tid, (int)pid);
+	err_works(err, "a process is watched with all its threads, each named");
+	return err_mend(err, "name the process: -p %d", (int)pid);
+}

@@ -241,6 +241,18 @@ bool perf_threads_has_process(struct perf_threads *t, uint32_t pid)
 	return find_process(t, pid) != NULL;
 }
 
+struct perf_thread *perf_threads_first(struct perf_threads *t, uint32_t pid)
+{
+	const struct perf_process *process = find_process(t, pid);
+
+	return process == NULL || process->first == 0 ? NULL : &t->threads[process->first - 1];
+}
+
+struct perf_thread *perf_threads_next(struct perf_threads *t, const struct perf_thread *thread)
+{
+	return thread->next_of_process == 0 ? NULL : &t->threads[thread->next_of_process - 1];
+}
+
 int perf_threads_pids(const struct perf_threads *t, struct procfs_list *out)
 {
 	out->count = 0;

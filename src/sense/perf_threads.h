@@ -81,6 +81,10 @@ void perf_threads_clear_slots(struct perf_threads *t, struct perf_thread *thread
 /* Is a thread of it there? */
 bool perf_threads_has_process(struct perf_threads *t, uint32_t pid);
 
+/* The threads of a process, one by one, in no order; NULL: no more. Ask for the next before you remove one. */
+struct perf_thread *perf_threads_first(struct perf_threads *t, uint32_t pid);
+struct perf_thread *perf_threads_next(struct perf_threads *t, const struct perf_thread *thread);
+
 /* The pids alive, replacing what the list held. -ENOMEM. */
 int perf_threads_pids(const struct perf_threads *t, struct procfs_list *out);
 

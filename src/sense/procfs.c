@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,20 +168,144 @@ int procfs_threads(pid_t pid, struct procfs_list *list)
 	return error == 0 && list->count == 0 ? -ESRCH : error;
 }
 
+/* Puts the numbers behind the state into `words`, the first of which is field 4. Returns how many there were. */
+static size_t stat_numbers(const char *at, uint64_t *words, size_t max)
+{
+	size_t count = 0;
+
+	for (at = strchr(at, ' '); at != NULL && count < max; at = strchr(at + 1, ' '))
+		words[count++] = strtoull(at + 1, NULL, 10);
+	return count;
+}
+
+int procfs_process(pid_t pid, struct procfs_process *out)
+{
+	enum { PARENT = 4, THREADS = 20, BEGAN = 22, CODE = 26, STACK = 28, FIRST = 4 };
+	uint64_t words[STACK - FIRST + 1];
+	char line[1024];
+	int error;
+	const char *at = stat_tail(pid, pid, line, sizeof(line), &error);
+
+	if (at == NULL)
+		return error;
+	if (stat_numbers(at, words, STACK - FIRST + 1) != STACK - FIRST + 1)
+		return -EINVAL;
+	*out = (struct procfs_process){ .state = *at,
+					.parent = (pid_t)words[PARENT - FIRST],
+					.threads = (uint32_t)words[THREADS - FIRST],
+					.began_ticks = words[BEGAN - FIRST],
+					.code = words[CODE - FIRST],
+					.stack = words[STACK - FIRST] };
+	return 0;
+}
+
+/* Numbers divided by blanks. */
+static int add_numbers(const char *at, struct procfs_list *list)
+{
+	char *end;
+	int error = 0;
+
+	for (long number = strtol(at, &end, 10); end != at && error == 0;
+	     at = end, number = strtol(at, &end, 10))
+		if (number > 0 && number <= INT_MAX)
+			error = procfs_list_add(list, (int)number);
+	return error;
+}
+
+int procfs_children(pid_t pid, const struct procfs_list *tids, struct procfs_list *list)
+{
+	char path[PATH_ROOM], text[4096];
+	int error = 0;
+
+	for (size_t i = 0; i < tids->count && error == 0; i++) {
+		ssize_t len;
+
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, tids->items[i]);
+		len = read_head(path, text, sizeof(text));
+		if (len > 0)
+			error = add_numbers(text, list);
+		else if (len < 0 && len != -ESRCH)
+			error = (int)len;
+		else if (len == -ESRCH && tids->items[i] == (int)pid)
+			error = -ENOENT;
+	}
+	return error;
+}
+
+static bool list_has(const struct procfs_list *list, int item)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i] == item)
+			return true;
+	return false;
+}
+
+int procfs_children_of(const struct procfs_list *parents, struct procfs_list *list)
+{
+	DIR *folder = opendir("/proc");
+	struct procfs_process process;
+	struct dirent *entry;
+	int error = 0;
+
+	if (folder == NULL)
+		return -errno;
+	while (error == 0 && (entry = readdir(folder)) != NULL) {
+		int pid = (int)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && procfs_process(pid, &process) == 0 &&
+		    list_has(parents, process.parent))
+			error = procfs_list_add(list, pid);
+	}
+	closedir(folder);
+	return error;
+}
+
+/* A number behind `key` ("\nTgid:") in the status of a thread. */
+static int status_number(const char *text, const char *key, int base, uint64_t *out)
+{
+	const char *at = strstr(text, key); /* the name before it has its line ends escaped */
+
+	if (at == NULL)
+		return -EINVAL;
+	*out = strtoull(at + strlen(key), NULL, base);
+	return 0;
+}
+
+static ssize_t read_status(pid_t pid, pid_t tid, char *text, size_t size)
+{
+	char path[PATH_ROOM];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	return read_head(path, text, size);
+}
+
+int procfs_tracer(pid_t pid, pid_t tid, pid_t *out_tracer)
+{
+	char text[4096];
+	ssize_t len = read_status(pid, tid, text, sizeof(text));
+	uint64_t tracer;
+
+	if (len < 0)
+		return (int)len;
+	if (status_number(text, "\nTracerPid:", 10, &tracer) != 0)
+		return -EINVAL;
+	*out_tracer = (pid_t)tracer;
+	return 0;
+}
+
 int procfs_process_of(pid_t tid, pid_t *out_pid)
 {
 	char path[PATH_ROOM], text[1024];
-	const char *at;
+	uint64_t pid;
 	ssize_t len;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
 	len = read_head(path, text, sizeof(text));
 	if (len < 0)
 		return (int)len;
-	at = strstr(text, "\nTgid:"); /* the name before it has its line ends escaped */
-	if (at == NULL)
+	if (status_number(text, "\nTgid:", 10, &pid) != 0)
 		return -EINVAL;
-	*out_pid = (pid_t)strtol(at + 6, NULL, 10);
+	*out_pid = (pid_t)pid;
 	return *out_pid > 0 ? 0 : -EINVAL;
 }
 
@@ -193,6 +318,20 @@ int procfs_owner(pid_t pid, uid_t *out_uid)
 	if (stat(path, &st) != 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	*out_uid = st.st_uid;
+	return 0;
+}
+
+int procfs_user(pid_t pid, uid_t *out_uid)
+{
+	char text[4096];
+	ssize_t len = read_status(pid, pid, text, sizeof(text));
+	uint64_t user;
+
+	if (len < 0)
+		return (int)len;
+	if (status_number(text, "\nUid:", 10, &user) != 0)
+		return -EINVAL;
+	*out_uid = (uid_t)user;
 	return 0;
 }
 

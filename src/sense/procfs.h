@@ -45,8 +45,33 @@ int procfs_process_of(pid_t tid, pid_t *out_pid);
 /* False for a process that is gone, dead or a zombie. */
 bool procfs_is_running(pid_t pid);
 
+/* A process as /proc/PID/stat has it. */
+struct procfs_process {
+	char state; /* of its first thread: 'R', 'S', 'D', 'T', 'Z' ... */
+	pid_t parent;
+	uint32_t threads;
+	uint64_t began_ticks; /* since boot */
+	uint64_t code, stack; /* where its program and its first stack begin; 0: hidden from us */
+};
+
+/* -EINVAL: it is not as we know it. */
+int procfs_process(pid_t pid, struct procfs_process *out);
+
+/* The children of a process that its threads in `tids` have made, appended to what the list holds. -ENOMEM; -ENOENT: this kernel does
+ * not list them. */
+int procfs_children(pid_t pid, const struct procfs_list *tids, struct procfs_list *list);
+
+/* The processes there are whose parent is in `parents`, appended to what the list holds: slow, for where children are not listed. -ENOMEM. */
+int procfs_children_of(const struct procfs_list *parents, struct procfs_list *list);
+
+/* Who traces the thread; 0: nobody. */
+int procfs_tracer(pid_t pid, pid_t tid, pid_t *out_tracer);
+
 /* The user that owns a process (its effective one; root for a process that may not be looked at). */
 int procfs_owner(pid_t pid, uid_t *out_uid);
+
+/* The real user of a process. */
+int procfs_user(pid_t pid, uid_t *out_uid);
 
 /* Does it run a program that gives more rights than its user has: set-user-id, set-group-id, or capabilities? */
 bool procfs_has_more_rights(pid_t pid);

@@ -76,6 +76,11 @@ struct sampler_facts {
 	 * thread that has ended, what was seen before. */
 	uint64_t switches, ran_ns, waited_ns;
 	struct charge_costs costs; /* calibrated, in the kernel */
+	/* Of an engine that stops threads, and of no other: how often, for how long in all; calls that a stop had ended, and were begun
+	 * again; writes that it may have cut short; wanted stacks that could not be read. */
+	uint64_t stops, stopped_ns, mended_calls, cut_calls, unread_stacks;
+	/* CPU time of children that copy stacks: part of a sample's cost. Live: of one that has not ended. */
+	uint64_t copying_ns, copying_live_ns;
 };
 
 struct sampler_ops {
@@ -96,6 +101,7 @@ struct sampler_ops {
 	void (*close)(struct sampler *s); /* accepts NULL */
 };
 
-extern const struct sampler_ops sampler_perf;
+/* perf: perf events. ptrace: for where neither they nor BPF are permitted; stops a running thread for each sample. */
+extern const struct sampler_ops sampler_perf, sampler_ptrace;
 
 #endif

@@ -71,9 +71,10 @@ enum stack_reg {
 /* What a sample brought. All borrowed. */
 struct stack_copy {
 	uint64_t regs[DWARF_REG_COUNT]; /* of user mode */
+	uint32_t known;			/* bit n: register n is; 0: all are */
 	bool has_user;			/* false: a kernel thread, or none were given */
 	const uint8_t *bytes;		/* the stack from rsp upward */
-	size_t len;
+	size_t len, asked;		/* asked: for so many; 0: SPACE_STACK_BYTES */
 	const uint64_t *kernel; /* return addresses in the kernel, innermost first */
 	size_t kernel_count;
 };

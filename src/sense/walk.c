@@ -223,12 +223,13 @@ size_t walk_stack(const struct stack_copy *copy, walk_find *find, void *owner, u
 			  .find = find,
 			  .owner = owner,
 			  .is_exact = true };
+	size_t full = copy->asked != 0 ? copy->asked : SPACE_STACK_BYTES;
 	size_t count = 0;
 	int rc = 0;
 
 	for (size_t reg = 0; reg < DWARF_REG_COUNT; reg++)
 		w.regs.value[reg] = copy->regs[reg];
-	w.regs.known = (1u << DWARF_REG_COUNT) - 1;
+	w.regs.known = copy->known != 0 ? copy->known : (1u << DWARF_REG_COUNT) - 1;
 	while (rc == 0 && count < max) {
 		uint64_t pc = w.regs.value[DWARF_RIP] - (w.is_exact ? 0 : 1);
 
@@ -241,7 +242,7 @@ size_t walk_stack(const struct stack_copy *copy, walk_find *find, void *owner, u
 	}
 	if (rc == 1)
 		*out_end = STACK_WHOLE;
-	else if (rc == 0 || (w.is_cut && copy->len >= SPACE_STACK_BYTES))
+	else if (rc == 0 || (w.is_cut && copy->len >= full))
 		*out_end = STACK_CUT;
 	else
 		*out_end = STACK_BROKEN;

@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+const struct sampler_ops *watch_engine = &sampler_perf;
+
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -170,7 +172,7 @@ void watch_open(struct watch *w, uint64_t period_ns, const char *switched_off, b
 					     .start = { now_ns() },
 					     .switched_off = switched_off };
 	struct err err = ERR_EMPTY;
-	int error = sampler_perf.open(&settings, &w->sampler, &err);
+	int error = watch_engine->open(&settings, &w->sampler, &err);
 
 	if (error == 0)
 		return;
@@ -194,12 +196,12 @@ void watch_run(struct watch *w, unsigned int ms)
 	struct pollfd fds[4];
 
 	while (now_ns() < until_ns) {
-		size_t count = sampler_perf.wait_on(w->sampler, fds, 4);
+		size_t count = watch_engine->wait_on(w->sampler, fds, 4);
 
 		poll(fds, (nfds_t)count, 50);
-		assert_int_equal(sampler_perf.drain(w->sampler, &w->sink, &err), 0);
+		assert_int_equal(watch_engine->drain(w->sampler, &w->sink, &err), 0);
 		listen_to(w);
-		sampler_perf.facts(w->sampler, &w->facts);
+		watch_engine->facts(w->sampler, &w->facts);
 		if (w->facts.is_over)
 			return;
 	}
@@ -233,15 +235,27 @@ void watch_kill(struct watch *w)
 {
 	close(w->to);
 	close(w->from);
+	if (w->pid <= 0)
+		return;
 	kill(w->pid, SIGKILL);
 	waitpid(w->pid, NULL, 0);
 }
 
+int watch_status(struct watch *w)
+{
+	int status;
+
+	listen_to(w);
+	assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
+	w->pid = 0;
+	return status;
+}
+
 void watch_end(struct watch *w)
 {
-	sampler_perf.facts(w->sampler, &w->facts);
+	watch_engine->facts(w->sampler, &w->facts);
 	snprintf(w->kernel_stacks, sizeof(w->kernel_stacks), "%s", w->facts.kernel_stacks);
-	sampler_perf.close(w->sampler);
+	watch_engine->close(w->sampler);
 	listen_to(w);
 	watch_kill(w);
 	read_said(w);

@@ -1,4 +1,4 @@
-/* watch.h - runs a target under engine `perf` and keeps what the sink was told, thread by thread. For tests. */
+/* watch.h - runs a target under an engine and keeps what the sink was told, thread by thread. For tests. */
 #ifndef TARE_TESTS_OS_WATCH_H
 #define TARE_TESTS_OS_WATCH_H
 
@@ -25,6 +25,9 @@
 		else if (!(is_so))                                      \
 			print_message("not judged here: %s\n", #is_so); \
 	} while (0)
+
+/* The engine under test; `perf` unless a test says otherwise. */
+extern const struct sampler_ops *watch_engine;
 
 struct watch_thread {
 	uint32_t pid, tid;
@@ -71,6 +74,9 @@ void watch_go(struct watch *w);
 
 /* Drains until the target and its children have ended, or `ms` have passed. Reads what the target says. */
 void watch_run(struct watch *w, unsigned int ms);
+
+/* Waits until the target has ended by itself: its status. Call between watch_run and watch_end. */
+int watch_status(struct watch *w);
 
 /* Takes facts, closes all, reaps the target and reads what its threads said of themselves. */
 void watch_end(struct watch *w);
