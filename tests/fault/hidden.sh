@@ -8,65 +8,88 @@ source=$here/../os/targets/spinner.c
 ${CC:-cc} -O1 -static -o spinner "$source" || skip_all 'no compiler'
 # The one that must not be taken for it: other functions under the same name, elsewhere in the file.
 ${CC:-cc} -O2 -static -Dalpha=wrong_one -Dbeta=wrong_two -Dgamma_=wrong_three -o decoy "$source"
-jobs=
-trap 'kill $jobs 2>/dev/null; cd / && rm -rf "$place"' EXIT
+job=
+trap '[ -z "$job" ] || kill -KILL "$job" 2>/dev/null; cd / && rm -rf "$place"' EXIT
 
-# begins COMM: waits until the program started last, $!, executes what is to be recorded.
-begins() {
-	job=$!
-	jobs="$jobs $job"
+# waits_for FILE: until it is there, with something in it.
+waits_for() {
 	tries=0
-	until grep -q "$1" "/proc/$job/comm" || [ "$tries" -ge 50 ]; do
+	until [ -s "$1" ] || [ "$tries" -ge 100 ]; do
 		sleep 0.05
 		tries=$((tries + 1))
 	done
 }
 
-# seen_by ENGINE NAME: records the job for a moment; the right functions are there, and no wrong ones.
+# Each starts the program as `hidden`, so that its file is not what its name says. It says its process number and waits to be let go.
+start='echo $$ >number; kill -STOP $$; exec'
+
+# The same of one that must run before its file can go.
+start_hidden() {
+	cp spinner hidden
+	./hidden 0.6 1 >/dev/null &
+	until grep -q hidden "/proc/$!/comm"; do
+		:
+	done
+	kill -STOP $!
+	echo $! >number
+}
+
+in_deleted() {
+	start_hidden
+	rm hidden
+}
+
+in_replaced() {
+	start_hidden
+	cp decoy other
+	mv other hidden
+}
+
+in_chroot() {
+	mkdir -p "root$PWD"
+	cp spinner "root$PWD/hidden"
+	cp decoy hidden
+	sh -c "$start chroot root '$PWD/hidden' 0.3 1" >/dev/null &
+}
+
+in_mounted() {
+	cp decoy hidden
+	unshare -m sh -c "mount --bind spinner hidden && $start ./hidden 0.3 1" >/dev/null &
+}
+
+# seen_by ENGINE WAY: records the program from before it runs to its end; the right functions are there, and no wrong ones.
 seen_by() {
-	run "$tare" record -q -f --engine "$1" --every 1ms --price 100% -d 400ms -o "$2.tare" -p "$job"
-	[ "$status" -eq 0 ] || return 1
-	run "$tare" report --all "$2.tare"
+	rm -rf number h.tare hidden root
+	"in_$2"
+	waits_for number
+	job=$(cat number)
+	"$tare" record -q -f --engine "$1" --every 1ms --price 100% -o h.tare -p "$job" >record.log 2>&1 &
+	recorder=$!
+	waits_for h.tare
+	kill -CONT "$job"
+	wait "$recorder" || {
+		cat record.log
+		return 1
+	}
+	run "$tare" report --all h.tare
 	[ "$status" -eq 0 ] && out_has alpha && out_has beta && out_has gamma_ && out_lacks wrong_
 }
 
+# meet WAY TRY...: by each engine, if TRY works.
 meet() {
+	way=$1
+	shift
 	for engine in perf ptrace; do
-		check "$1: its names are those of what runs, by engine $engine" seen_by "$engine" "$1"
+		if "$@" >/dev/null 2>&1; then
+			check "$way: its names are those of what runs, by engine $engine" seen_by "$engine" "$way"
+		else
+			skip "$way: its names are those of what runs, by engine $engine" 'no right to make one'
+		fi
 	done
-	kill "$job"
 }
 
-cp spinner gone
-./gone 60 1 >/dev/null &
-begins gone
-rm gone
-meet deleted
-
-cp spinner new
-./new 60 1 >/dev/null &
-begins new
-cp decoy other
-mv other new
-meet replaced
-
-mkdir -p "root$PWD"
-cp spinner "root$PWD/jailed"
-cp decoy jailed
-if chroot root "$PWD/jailed" 0 1 >/dev/null 2>&1; then
-	chroot root "$PWD/jailed" 60 1 >/dev/null &
-	begins jailed
-	meet chroot
-else
-	skip 'chroot: its names are those of what runs' 'only root can change the root'
-fi
-
-cp decoy covered
-if unshare -m true 2>/dev/null; then
-	unshare -m sh -c 'mount --bind spinner covered && exec ./covered 60 1' >/dev/null &
-	begins covered
-	meet mounted
-else
-	skip 'mounted: its names are those of what runs' 'no mount namespaces here'
-fi
+meet deleted true
+meet replaced true
+meet chroot chroot / true
+meet mounted unshare -m true
 end
