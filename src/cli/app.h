@@ -50,7 +50,7 @@ struct command {
 };
 
 extern const struct command command_record, command_watch, command_collect, command_report,
-	command_prove, command_doctor;
+	command_mark, command_prove, command_doctor;
 
 /* All commands, in the order of the help. */
 extern const struct command *const commands[];

@@ -7,8 +7,8 @@
 #include "core/text.h"
 
 const struct command *const commands[] = {
-	&command_record, &command_watch, &command_collect,
-	&command_report, &command_prove, &command_doctor,
+	&command_record, &command_watch, &command_collect, &command_report,
+	&command_mark,	 &command_prove, &command_doctor,
 };
 const size_t command_count = ARRAY_LEN(commands);
 

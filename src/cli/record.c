@@ -28,6 +28,16 @@ static const struct opt record_opt_rows[] = {
 	  "slots of the timeline: a power of two from 16 to 65536" },
 	{ "max-size", 0, OPT_SIZE, offsetof(struct record_opts, run.max_bytes), "SIZE", "4MB",
 	  "most bytes of the recording, for ever" },
+	{ "tasks", 0, OPT_TEXT, offsetof(struct record_opts, tasks.source), "SOURCE", NULL,
+	  "part the run into tasks, each with a profile: marks, processes" },
+	{ "task-under", 0, OPT_TEXT, offsetof(struct record_opts, tasks.under), "FRAME", NULL,
+	  "the same: what this function calls is the task" },
+	{ "keep", 0, OPT_TEXT, offsetof(struct record_opts, tasks.keep), "WHICH", "slowest",
+	  "which ended tasks stay when not all can: slowest, newest, all" },
+	{ "per-name", 0, OPT_COUNT, offsetof(struct record_opts, tasks.per_name), "N", "5",
+	  "most ended tasks of a name, unless --keep all" },
+	{ "min-duration", 0, OPT_DURATION, offsetof(struct record_opts, tasks.min_duration_ns),
+	  "TIME", NULL, "shorter tasks are only counted" },
 	{ "full", 0, OPT_FLAG, offsetof(struct record_opts, is_full), NULL, NULL,
 	  "keep every sample: more precision, cost grows with the run" },
 	{ "json", 0, OPT_FLAG, offsetof(struct record_opts, run.is_json), NULL, NULL,
@@ -75,12 +85,18 @@ static int cmd_record(struct app *app, int argc, char **argv, struct err *err)
 	o.run.command = rest.count > 0 ? rest.argv : NULL;
 	if (run_check_target(&o.run, "record", err) < 0 || check_numbers(&o, err) < 0)
 		return o.run.command != NULL ? EXIT_OWN : EXIT_TROUBLE;
+	if (record_tasks_prepare(&s.tasks, &o.tasks, o.run.command != NULL, err) < 0) {
+		record_tasks_end(&s.tasks);
+		return o.run.command != NULL ? EXIT_OWN : EXIT_TROUBLE;
+	}
 	s.run = (struct run){ .app = app,
 			      .opts = &o.run,
 			      .instrument = &record_instrument,
 			      .session = &s,
 			      .changes = CHANGES_EMPTY };
-	return run_go(&s.run, err);
+	code = run_go(&s.run, err);
+	record_tasks_end(&s.tasks);
+	return code;
 }
 
 const struct command command_record = {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/record_tasks.h"
 #include "cli/run.h"
 #include "core/charge.h"
 #include "core/price.h"
@@ -18,6 +19,7 @@ struct record_opts {
 	uint64_t every_ns, slots;
 	const char *engine; /* NULL: the best one that is permitted */
 	bool is_full;
+	struct task_opts tasks;
 };
 
 /* ---- record_session.c: engine, profile and price of one recording ---- */
@@ -28,6 +30,9 @@ struct session {
 	const struct sampler_ops *engine;
 	struct sampler *sampler;
 	struct profile *profile;
+	struct record_tasks tasks;
+	uint32_t task;	  /* of the tick in hand */
+	bool is_run_kept; /* the run's profile wanted it */
 	struct price price;
 	char engine_name[16], clock_name[8], children[128], kernel_stacks[256];
 

@@ -93,6 +93,7 @@ void record_label_now(struct session *s)
 	record_label_price(s);
 	l->base_period_ns = s->opts->every_ns;
 	l->keeps_all = s->opts->is_full;
+	record_tasks_label(&s->tasks, l);
 	if (l->clock_ns < l->weight_ns)
 		l->clock_ns = l->weight_ns; /* the counter is read a moment before the last ticks */
 }

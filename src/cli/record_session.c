@@ -13,8 +13,12 @@
 static bool sink_wants(void *owner, const struct tick *tick)
 {
 	struct session *s = owner;
+	bool is_task_kept;
 
-	return profile_wants(s->profile, tick);
+	s->task = record_tasks_of(&s->tasks, tick);
+	s->is_run_kept = profile_wants(s->profile, tick);
+	is_task_kept = s->task != TASKS_NONE && tasks_wants(s->tasks.tasks, s->task, tick);
+	return s->is_run_kept || is_task_kept;
 }
 
 static void sink_take(void *owner, const struct tick *tick, const struct frame *path, size_t depth,
@@ -23,7 +27,10 @@ static void sink_take(void *owner, const struct tick *tick, const struct frame *
 	struct session *s = owner;
 
 	profile_add(s->profile, tick, path, depth);
-	if (path == NULL)
+	s->task = record_tasks_by_path(&s->tasks, tick, path, depth, s->task);
+	if (s->task != TASKS_NONE)
+		tasks_add(s->tasks.tasks, s->task, tick, path, depth);
+	if (path == NULL || !s->is_run_kept)
 		return;
 	s->run.label.whole_stacks += end == STACK_WHOLE;
 	s->run.label.broken_stacks += end == STACK_BROKEN;
@@ -36,6 +43,8 @@ static void sink_lost(void *owner, uint64_t at_ns, uint64_t samples)
 
 	profile_lost(s->profile, at_ns, samples);
 	s->lost_seen += samples;
+	if (s->tasks.tasks != NULL)
+		tasks_lost(s->tasks.tasks, at_ns, samples);
 }
 
 static void sink_life(void *owner, const struct life *event)
@@ -44,6 +53,7 @@ static void sink_life(void *owner, const struct life *event)
 	size_t len = event->comm.len < sizeof(s->run.comm) - 1 ? event->comm.len
 							       : sizeof(s->run.comm) - 1;
 
+	record_tasks_life(&s->tasks, event);
 	if (event->kind != LIFE_EXEC || event->pid != s->run.label.pid || len == 0)
 		return;
 	memcpy(s->run.comm, event->comm.bytes, len);
@@ -62,17 +72,25 @@ static struct sampler_sink sink_of(struct session *s)
 
 /* ---- opening ---- */
 
-static int open_profile(struct session *s, struct err *err)
+static int open_profile(struct session *s, pid_t pid, struct err *err)
 {
 	struct profile_settings settings = { .base_ns = s->opts->every_ns,
 					     .seed = s->run.start.ns ^ ((uint64_t)getpid() << 32),
 					     .keeps_all = s->opts->is_full };
-	int code = s->run.store->fit(s->run.opts->max_bytes, (uint32_t)s->opts->slots,
-				     &settings.limits, err);
+	struct record_tasks_settings tasks = { .opts = &s->opts->tasks,
+					       .price_ppm = s->run.opts->price_ppm,
+					       .pid = (uint32_t)pid };
+	uint64_t bytes = s->run.opts->max_bytes;
+	uint32_t slots = (uint32_t)s->opts->slots;
+	int code = s->tasks.source == TASKS_BY_NOTHING
+			   ? s->run.store->fit(bytes, slots, &settings.limits, err)
+			   : s->run.store->fit_tasks(bytes, slots, &settings.limits,
+						     &tasks.room_bytes, err);
 
-	if (code < 0)
-		return code;
-	return profile_open(&settings, &s->profile, err);
+	if (code == 0)
+		code = profile_open(&settings, &s->profile, err);
+	tasks.profile = settings;
+	return code == 0 ? record_tasks_open(&s->tasks, &tasks, s->profile, err) : code;
 }
 
 static int open_engine(struct session *s, pid_t pid, struct err *err)
@@ -96,7 +114,7 @@ static int open_engine(struct session *s, pid_t pid, struct err *err)
 static int session_open(void *session, pid_t pid, struct err *err)
 {
 	struct session *s = session;
-	int code = open_profile(s, err);
+	int code = open_profile(s, pid, err);
 
 	if (code < 0)
 		return code;
@@ -119,8 +137,10 @@ static int session_drain(void *session)
 	struct sampler_sink sink = sink_of(s);
 	int code;
 
+	record_tasks_read(&s->tasks, s->run.start);
 	run_book(&s->run, &s->run.window.fixed_ns);
 	code = s->engine->drain(s->sampler, &sink, NULL);
+	record_tasks_settle(&s->tasks);
 	run_book(&s->run, &s->run.window.sample_ns);
 	return code;
 }
@@ -212,6 +232,7 @@ static void session_turn(void *session, struct mono now)
 
 	if (window_ns < WINDOW_NS)
 		return;
+	record_tasks_turn(&s->tasks, mono_elapsed_ns(s->run.start, now));
 	close_window(s, window_ns);
 	follow_price(s);
 	s->run.window = (struct ledger_row){ 0 };
@@ -238,6 +259,7 @@ static void session_close(void *session)
 
 	if (s->engine != NULL)
 		s->engine->close(s->sampler);
+	record_tasks_close(&s->tasks);
 	profile_close(s->profile);
 	s->sampler = NULL;
 	s->profile = NULL;
@@ -248,8 +270,11 @@ static void session_close(void *session)
 static size_t session_wait_on(void *session, struct pollfd *waits, size_t room)
 {
 	struct session *s = session;
+	size_t count = s->engine->wait_on(s->sampler, waits, room);
 
-	return s->engine->wait_on(s->sampler, waits, room);
+	if (s->tasks.marks.fd >= 0 && !s->tasks.marks.is_shut && count < room)
+		waits[count++] = (struct pollfd){ .fd = s->tasks.marks.fd, .events = POLLIN };
+	return count;
 }
 
 static struct mono session_wakes_at(const void *session)
@@ -263,7 +288,9 @@ static int session_changes(void *session, struct changes *out)
 {
 	struct session *s = session;
 
-	return profile_changes(s->profile, TASK_RUN, out);
+	int code = s->tasks.tasks != NULL ? tasks_changes(s->tasks.tasks, out) : 0;
+
+	return code < 0 ? code : profile_changes(s->profile, TASK_RUN, out);
 }
 
 static void session_saved(void *session)
@@ -271,6 +298,8 @@ static void session_saved(void *session)
 	struct session *s = session;
 
 	profile_saved(s->profile);
+	if (s->tasks.tasks != NULL)
+		tasks_saved(s->tasks.tasks);
 	s->kept_at_save = s->run.label.kept;
 }
 

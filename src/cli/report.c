@@ -24,6 +24,8 @@ static const struct opt report_options[] = {
 	  "watch: only the slow frames, all that were kept" },
 	{ "function", 0, OPT_TEXT, offsetof(struct report_opts, function), "NAME", NULL,
 	  "watch: only this function, window by window" },
+	{ "task", 0, OPT_TEXT, offsetof(struct report_opts, task), "NAME|N", NULL,
+	  "samples: only this task, by its number, or the slowest of a name" },
 	{ "last", 0, OPT_DURATION, offsetof(struct report_opts, last_ns), "TIME", NULL,
 	  "fleet: only the last TIME before its newest visit (else a day)" },
 	{ "html", 0, OPT_FILE, offsetof(struct report_opts, html), "FILE", NULL,
@@ -179,6 +181,13 @@ static const struct report_kind *kind_of(struct str instrument)
 	return NULL;
 }
 
+/* Only a recording of samples has tasks. */
+static int refuse_task(struct err *err)
+{
+	err_set(err, -EINVAL, "cannot show one task: this is no recording of samples");
+	return err_mend(err, "tasks are told apart by tare record --tasks, and --task-under");
+}
+
 /* Reads the recording and prints what was asked for. */
 static int show(struct app *app, const char *path, const struct report_opts *opts, struct err *err)
 {
@@ -189,13 +198,16 @@ static int show(struct app *app, const char *path, const struct report_opts *opt
 	int code;
 
 	if (report_is_fleet(path))
-		return report_fleet_show(app, path, opts, err);
+		return opts->task != NULL ? refuse_task(err)
+					  : report_fleet_show(app, path, opts, err);
 	code = store_find(path, &store, err);
 	if (code == 0)
 		code = store->load(path, &recording, err);
 	if (code != 0)
 		return code;
 	kind = kind_of(recording.label.instrument);
+	if (kind == &report_watch && opts->task != NULL)
+		return refuse_task(err);
 	if (kind != NULL)
 		return kind->show(app, &recording, path, opts, err);
 	text_put_cut(&instrument, recording.label.instrument, 40);

@@ -15,12 +15,14 @@
 
 struct app;
 struct screen;
+struct task_views;
 
 /* What was asked for. */
 struct report_opts {
 	bool shows_all, only_findings, only_label, only_slow, is_json, is_schema;
 	const char *function; /* only this one's windows; NULL: not asked for */
 	uint64_t last_ns;     /* of a fleet: only so much of it; 0: a day */
+	const char *task;     /* only this one, by number or name; NULL: not asked for */
 	const char *html;     /* write a page there instead; NULL: not asked for */
 	bool may_overwrite;   /* the page */
 };
@@ -59,6 +61,7 @@ struct report {
 	const struct analysis *analysis;    /* of samples; NULL in a watch */
 	const struct watch_analysis *watch; /* NULL unless it is a watch */
 	const struct findings *findings;
+	const struct task_views *tasks; /* NULL in a watch */
 	const char *path;
 };
 

@@ -6,13 +6,13 @@
 
 #include "cli/report.h"
 #include "cli/report_json.h"
+#include "cli/report_tasks.h"
 #include "core/fields.h"
 #include "core/scoped.h"
 #include "core/verdict.h"
 #include "format/json.h"
 
-/* A share, its half width, and the words for both. */
-static void put_share(struct json *j, const char *key, struct share share, uint64_t range_kept)
+void report_put_share(struct json *j, const char *key, struct share share, uint64_t range_kept)
 {
 	SCOPED(text_free) struct text words = TEXT_EMPTY;
 
@@ -46,7 +46,7 @@ static void put_weighed(struct json *j, const char *key, const struct weighed *w
 {
 	json_key(j, key);
 	json_open_object(j);
-	put_share(j, "share", w->share, range_kept);
+	report_put_share(j, "share", w->share, range_kept);
 	json_put_u64(j, "weight_ns", w->ns);
 	json_put_u64(j, "running_ns", w->state_ns[STATE_RUNNING]);
 	json_put_u64(j, "waiting_ns", w->state_ns[STATE_WAITING]);
@@ -166,6 +166,7 @@ int report_json(FILE *out, const struct report *r)
 	put_functions(&j, r->analysis);
 	put_threads(&j, r->analysis);
 	put_slots(&j, r);
+	tasks_json(&j, r->recording, r->tasks);
 	report_put_ledger(&j, r->recording);
 	json_put_u64(&j, "replaced_bytes", j.replaced);
 	json_close(&j);

@@ -15,6 +15,9 @@
 /* The word for a kind of frame: "thread", "native", "kernel", "marker". */
 const char *report_kind(enum frame_kind kind);
 
+/* A share, its half width, and the words for both. `range_kept`: samples of the whole range. */
+void report_put_share(struct json *j, const char *key, struct share share, uint64_t range_kept);
+
 /* ---- report_json_rows.c ---- */
 
 /* A member that is null, and the one beside it that says why. */

@@ -4,6 +4,7 @@
 #include "cli/app.h"
 #include "cli/report.h"
 #include "cli/report_page.h"
+#include "cli/report_tasks.h"
 #include "core/scoped.h"
 #include "core/verdict.h"
 
@@ -23,6 +24,7 @@ static void print_report(struct screen *s, const struct report *r, bool shows_al
 		table_threads(s, r, shows_all);
 		screen_end(s);
 	}
+	table_tasks(s, r->recording, r->tasks, shows_all);
 	screen_put(s, "findings");
 	screen_end(s);
 	report_findings(s, r->findings);
@@ -40,10 +42,59 @@ static void print_words(struct screen *s, const struct report *r, const struct r
 		label_whole(s, r);
 }
 
+/* One task as if it were the whole run; what measuring took is of the run, and not said here. */
+static int show_task(struct app *app, const struct recording *whole, const char *path,
+		     const struct report_opts *opts, struct err *err)
+{
+	SCOPED(analysis_free) struct analysis analysis = ANALYSIS_EMPTY;
+	SCOPED(text_free) struct text verdict = TEXT_EMPTY;
+	SCOPED(screen_free) struct screen s = report_screen(app);
+	const struct findings findings = { .count = 0 };
+	const struct task_row *task;
+	struct recording part;
+	SCOPED(task_views_free) struct task_views tasks = TASK_VIEWS_EMPTY;
+	struct report report = { .recording = &part,
+				 .analysis = &analysis,
+				 .findings = &findings,
+				 .tasks = &tasks,
+				 .path = path };
+	int code = task_find(whole, opts->task, &task, err);
+
+	if (code != 0)
+		return code;
+	recording_of_task(whole, task, &part);
+	code = analysis_open(&part, &analysis, err);
+	if (code == 0)
+		code = task_views_open(whole, task, 1, &tasks, err);
+	if (code != 0)
+		return code;
+	if (opts->is_json)
+		return report_failed(report_json(app->out, &report), err);
+	verdict_put(&verdict, &part, &analysis);
+	s.has_failed |= verdict.has_failed;
+	screen_wrap(&s, text_chars(&verdict), 0);
+	screen_end(&s);
+	head_task(&s, whole, task);
+	screen_end(&s);
+	if (analysis.kept > 0) {
+		table_functions(&s, &report, opts->shows_all);
+		screen_end(&s);
+		table_threads(&s, &report, opts->shows_all);
+	}
+	return s.has_failed ? report_failed(-ENOMEM, err) : 0;
+}
+
 static int refuse(const char *what, struct err *err)
 {
 	err_set(err, -EINVAL, "cannot show %s: this is a recording of samples", what);
 	return err_mend(err, "functions are watched, and frames told apart, by tare watch");
+}
+
+static int refuse_with_task(struct err *err)
+{
+	err_set(err, -EINVAL, "cannot show only a part of one task, or a page of it");
+	err_works(err, "tare report --html FILE has all tasks in one page");
+	return err_mend(err, "--task goes with --json and --all only");
 }
 
 static int show(struct app *app, const struct recording *recording, const char *path,
@@ -51,9 +102,12 @@ static int show(struct app *app, const struct recording *recording, const char *
 {
 	SCOPED(analysis_free) struct analysis analysis = ANALYSIS_EMPTY;
 	SCOPED(findings_free) struct findings findings = { .count = 0 };
-	const struct report report = {
-		.recording = recording, .analysis = &analysis, .findings = &findings, .path = path
-	};
+	SCOPED(task_views_free) struct task_views tasks = TASK_VIEWS_EMPTY;
+	const struct report report = { .recording = recording,
+				       .analysis = &analysis,
+				       .findings = &findings,
+				       .tasks = &tasks,
+				       .path = path };
 	SCOPED(screen_free) struct screen s = report_screen(app);
 	int code;
 
@@ -61,9 +115,17 @@ static int show(struct app *app, const struct recording *recording, const char *
 		return refuse("slow frames", err);
 	if (opts->function != NULL)
 		return refuse("a function's windows", err);
+	if (opts->task != NULL && (opts->html != NULL || report_has_parts(opts)))
+		return refuse_with_task(err);
+	if (opts->task != NULL)
+		return show_task(app, recording, path, opts, err);
 	code = analysis_open(recording, &analysis, err);
 	if (code == 0)
 		code = findings_open(recording, &analysis, &findings, err);
+	if (code == 0)
+		code = task_views_open(recording, NULL,
+				       opts->shows_all ? UINT32_MAX : REPORT_MOST_TOPS, &tasks,
+				       err);
 	if (code != 0)
 		return code;
 	if (opts->html != NULL)

@@ -18,6 +18,8 @@ static const struct member root_rows[] = {
 	{ "", "functions", "[function", false, "by own weight; shares are of the sampled weight" },
 	{ "", "threads", "[thread", false, "by weight" },
 	{ "", "slots", "[slot", false, "the timeline" },
+	{ "", "tasks", "[task", false, "by duration, the slowest first" },
+	{ "", "task_names", "[task_name", false, "how often each name of tasks ran" },
 };
 
 static const struct member part_rows[] = {
@@ -50,6 +52,12 @@ static const struct member part_rows[] = {
 
 	{ "slot", "function", "integer", true, "place in functions, from 0, of the context shown" },
 
+	{ "task", "duration_ns", "integer", false, "end_ns - begin_ns" },
+	{ "task", "state_word", "string", false, "running, ended, or cut off" },
+	{ "task", "kind_word", "string", false, "mark, process, or frame" },
+	{ "task", "top_function", "string", true, "the function with the most time of its own" },
+	{ "task", "top_share", "@share", true, "of the task's sampled weight" },
+
 	{ "price", "spent_ns", "integer", false, "CPU time, our own and the kernel's part" },
 	{ "price", "bound", "string", false, "at least, or own part" },
 
@@ -76,6 +84,8 @@ int report_schema(FILE *out)
 	static const struct schema_object objects[] = {
 		{ "recording", &table_recording },
 		{ "slot", &table_slot },
+		{ "task", &table_task },
+		{ "task_name", &table_task_name },
 		{ "ledger", &table_ledger },
 		{ "share", NULL },
 		{ "weighed", NULL },

@@ -197,10 +197,59 @@ void contexts_halve_batches(struct contexts *c, uint32_t batches)
 	}
 }
 
+/* Takes over all entries of `from`, which fit. Their references come with them. */
+static void move_all(struct contexts *to, const struct contexts *from)
+{
+	bool keeps_ids = to->capacity >= from->capacity;
+	uint32_t next = 0;
+
+	for (uint32_t i = 0; i < from->capacity; i++) {
+		if (from->totals_ns[i] == CONTEXTS_FREE)
+			continue;
+
+		uint32_t at = keeps_ids ? i : next++;
+
+		to->entries[at] = from->entries[i];
+		to->totals_ns[at] = from->totals_ns[i];
+		to->by_node[place_of(to, from->entries[i].node)] = at;
+		dirty_set(&to->dirty, at);
+	}
+	to->used = from->used;
+	to->merges = from->merges;
+	to->has_moved = from->has_moved || !keeps_ids || contexts_have_gone(from);
+}
+
+int contexts_resize(struct contexts *c, struct paths *p, struct rng *r, uint32_t capacity)
+{
+	struct contexts other;
+	int code = contexts_init(&other, capacity);
+
+	if (code < 0)
+		return code;
+	while (c->used > capacity)
+		contexts_merge_lightest(c, p, r);
+	move_all(&other, c);
+	c->used = 0; /* the references have moved */
+	contexts_free(c, p);
+	*c = other;
+	return 0;
+}
+
+bool contexts_have_gone(const struct contexts *c)
+{
+	uint32_t i = dirty_next(&c->dirty, 0);
+
+	while (i < c->capacity && c->totals_ns[i] != CONTEXTS_FREE)
+		i = dirty_next(&c->dirty, i + 1);
+	return c->has_moved || i < c->capacity;
+}
+
 static bool list_entry(const struct contexts *c, uint32_t task, uint32_t i, struct changes *out)
 {
 	const struct context *e = &c->entries[i];
 
+	if (e->node == PATHS_NONE && task != TASK_RUN)
+		return true;
 	if (e->node == PATHS_NONE) {
 		uint32_t *gone = changes_gone_context(out);
 
@@ -242,7 +291,13 @@ int contexts_changes(const struct contexts *c, uint32_t task, struct changes *ou
 	return 0;
 }
 
+void contexts_mark_all(struct contexts *c)
+{
+	dirty_set_all(&c->dirty);
+}
+
 void contexts_saved(struct contexts *c)
 {
 	dirty_clear(&c->dirty);
+	c->has_moved = false;
 }

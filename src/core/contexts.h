@@ -30,6 +30,7 @@ struct contexts {
 	uint32_t capacity;  /* M */
 	uint32_t used;	    /* entries in use */
 	uint64_t merges;    /* how often two became one */
+	bool has_moved;	    /* entries have other ids than when the marks were last forgotten */
 	uint32_t *by_node;  /* owned: hash table, node -> entry */
 	uint32_t by_node_mask;
 	struct dirty dirty;
@@ -62,9 +63,19 @@ bool contexts_merge_lightest(struct contexts *c, struct paths *p, struct rng *r)
 /* The timeline halved: neighbouring batches add up, `batches` (a power of two, at most BATCH_COUNT) are in use. */
 void contexts_halve_batches(struct contexts *c, uint32_t batches);
 
-/* Appends the entries that changed since contexts_saved() as rows of task `task`, freed ones as deleted ids. -ENOMEM:
- * `out` is as it was. */
+/* From now on it has `capacity` entries; the lightest merge until the rest fits, and then ids may change. -ENOMEM: it has
+ * as many as before. */
+int contexts_resize(struct contexts *c, struct paths *p, struct rng *r, uint32_t capacity);
+
+/* Did an entry that may have been saved go, or move? */
+bool contexts_have_gone(const struct contexts *c);
+
+/* Appends the entries that changed since contexts_saved() as rows of task `task`, freed ones of TASK_RUN as deleted
+ * ids: other tasks' rows are cleared as a whole. -ENOMEM: `out` is as it was. */
 int contexts_changes(const struct contexts *c, uint32_t task, struct changes *out);
+
+/* Marks every entry in use as changed. */
+void contexts_mark_all(struct contexts *c);
 
 /* What contexts_changes() gave is saved: forgets the marks. */
 void contexts_saved(struct contexts *c);

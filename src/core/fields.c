@@ -72,6 +72,13 @@ static const struct field label_fields[] = {
 	FIELD_SINCE(label, clock_step_ns, 3, "the largest of those steps; negative: back"),
 	FIELD_SINCE(label, clock_step_at_ns, 3, "when that was, as elapsed time"),
 	FIELD_SINCE(label, suspended_ns, 3, "time in which the machine slept: it is in no elapsed time"),
+	FIELD_SINCE(label, task_source, 4, "what parts the run into tasks: marks, processes, or frame and its name; empty: nothing"),
+	FIELD_SINCE(label, tasks, 4, "tasks that began"),
+	FIELD_SINCE(label, tasks_dropped, 4, "tasks that ended and have no row: faster ones than those kept; their names count them"),
+	FIELD_SINCE(label, tasks_unfollowed, 4, "tasks that began while too many ran: only their names count them"),
+	FIELD_SINCE(label, mark_floods, 4, "seconds in which so many datagrams came that the rest were thrown away unread"),
+	FIELD_SINCE(label, marks_refused, 4, "datagrams to $TARE_SOCKET that were no mark, or came from outside the job"),
+	FIELD_SINCE(label, task_room_bytes, 4, "what rows of tasks may take; 0: there are none"),
 };
 
 static const struct field node_fields[] = {
@@ -92,7 +99,7 @@ static const struct field frame_fields[] = {
 };
 
 static const struct field slot_fields[] = {
-	KEY(slot_row, task, "the task: 1 is the whole run"),
+	KEY(slot_row, task, "the task: 1 is the whole run, others are in `task`"),
 	KEY(slot_row, id,
 	    "place on the time axis: slot i spans elapsed time i to i + 1 times slot_ns"),
 	FIELD(slot_row, node, "the path that stands for this slot, drawn in proportion to weight; NULL: nothing " "was kept here"),
@@ -105,7 +112,7 @@ static const struct field slot_fields[] = {
 };
 
 static const struct field context_fields[] = {
-	KEY(context_row, task, "the task: 1 is the whole run"),
+	KEY(context_row, task, "the task: 1 is the whole run, others are in `task`"),
 	KEY(context_row, id, "the entry"),
 	FIELD(context_row, node, "the full path"),
 	FIELD(context_row, certain_ns, "weight received while the entry bore this path: never above the truth"),
@@ -115,6 +122,40 @@ static const struct field context_fields[] = {
 	FIELD(context_row, runnable_ns, "of that sum, while runnable but not running"),
 	FIELD(context_row, kept, "samples"),
 	FIELD(context_row, batch_ns, "the same sum over equal spans of the run, for the error of a share"),
+};
+
+static const struct field task_fields[] = {
+	KEY(task_row, id, "the task, above 1, in the order in which tasks began"),
+	FIELD(task_row, kind, "0 the job said so (tare mark, or a datagram to $TARE_SOCKET), 1 a process, or one more program in it, 2 the callee of a named frame"),
+	FIELD(task_row, state, "0 it ran when the recording was last saved, 1 its end was seen, 2 its process ended in it"),
+	FIELD(task_row, pid, "process that it began in; NULL: not known"),
+	FIELD(task_row, parent_pid, "process that made that one; NULL: not known"),
+	FIELD(task_row, name, "what it was called, at most 255 bytes"),
+	FIELD(task_row, begin_ns, "elapsed time of the run when it began"),
+	FIELD(task_row, end_ns, "elapsed time of the run when it ended, or, while it runs, when it was last seen"),
+	FIELD(task_row, cpu_ns, "CPU time of its processes in it, by the kernel's account; NULL: not measured"),
+	FIELD(task_row, weight_ns, "weight of its ticks"),
+	FIELD(task_row, ticks, "ticks that fell into it"),
+	FIELD(task_row, kept, "samples of it"),
+	FIELD(task_row, lost, "samples that were lost while it ran, of whichever task"),
+	FIELD(task_row, one_in, "one tick in so many was kept at its end; 0: it had none"),
+	FIELD(task_row, slot_count, "most slots its timeline may have; 0: it has none"),
+	FIELD(task_row, slot_ns, "elapsed time of the task that one of its slots spans"),
+	FIELD(task_row, batches, "how many of the equal spans in its contexts' batch_ns are in use"),
+	FIELD(task_row, merges, "how often two of its contexts became one"),
+	FIELD(task_row, rss_bytes, "the most memory of it that was seen resident; NULL: not measured"),
+	FIELD(task_row, rss_batch, "the same, in bytes, in equal spans of the task"),
+	FIELD(task_row, rss_batch_ns, "such a span; 0: none was seen"),
+};
+
+static const struct field task_name_fields[] = {
+	KEY(task_name_row, id, "the name, in the order of first runs"),
+	FIELD(task_name_row, name, "name of tasks; (other): of all that came after the first 1,000, or found no room"),
+	FIELD(task_name_row, begun, "how often a task of this name began"),
+	FIELD(task_name_row, ended, "how often one ended"),
+	FIELD(task_name_row, total_ns, "how long those that ended ran, altogether"),
+	FIELD(task_name_row, longest_ns, "the longest of them"),
+	FIELD(task_name_row, log2_count, "how many ran for how long: place i counts those from 2^(14 + i) ns to twice that; the first also shorter ones, the last longer ones"),
 };
 
 static const struct field ledger_fields[] = {
@@ -255,6 +296,15 @@ const struct table table_ledger = { "ledger",
 				    ledger_fields, ARRAY_LEN(ledger_fields),
 				    sizeof(struct ledger_row) };
 
+const struct table table_task = {
+	"task", "named parts of the run: slots and contexts with their numbers are theirs alone",
+	task_fields, ARRAY_LEN(task_fields), sizeof(struct task_row)
+};
+const struct table table_task_name = { "task_name",
+				       "how often each name ran, whether or not its tasks have rows",
+				       task_name_fields, ARRAY_LEN(task_name_fields),
+				       sizeof(struct task_name_row) };
+
 const struct table table_watch = {
 	"watch",
 	"the part of the label that only a watch has: one row, and none in other recordings",
@@ -280,5 +330,6 @@ const struct table table_slow_part = { "slow_part", "what a slow frame was made 
 const struct table *const tables[] = { &table_recording,  &table_node,	   &table_frame,
 				       &table_slot,	  &table_context,  &table_ledger,
 				       &table_watch,	  &table_watched,  &table_window,
-				       &table_slow_frame, &table_slow_part };
+				       &table_slow_frame, &table_slow_part, &table_task,
+				       &table_task_name };
 const size_t table_count = ARRAY_LEN(tables);

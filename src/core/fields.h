@@ -49,6 +49,8 @@ extern const struct table table_watched;    /* struct watched_row */
 extern const struct table table_window;	    /* struct window_row */
 extern const struct table table_slow_frame; /* struct slow_row */
 extern const struct table table_slow_part;  /* struct slow_part_row */
+extern const struct table table_task;	    /* struct task_row */
+extern const struct table table_task_name;  /* struct task_name_row */
 
 /* All of them, in the order of docs/format.md. */
 extern const struct table *const tables[];

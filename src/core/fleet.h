@@ -8,17 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/counter.h"
 #include "core/fields.h"
 #include "core/frame.h"
-
-/* A counter that a server may not have: three answers. The store keeps NOT_MEASURED as NULL. A server's 64-bit counters
- * are below 2^63. */
-struct counter {
-	uint64_t value;
-};
-#define NOT_MEASURED   ((struct counter){ UINT64_MAX })
-#define COUNTER(n)     ((struct counter){ (n) })
-#define IS_MEASURED(c) ((c).value != UINT64_MAX)
 
 /* SHA-256 of a payload's bytes. All zero: there is none. */
 struct digest {

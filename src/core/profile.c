@@ -2,38 +2,13 @@
 #include "core/profile.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-/* Of the 512 frames of a path that was deeper: so many from the root, then the marker, then the innermost. */
-#define ROOT_FRAMES  (PROFILE_MAX_DEPTH / 2)
-#define INNER_FRAMES (PROFILE_MAX_DEPTH - ROOT_FRAMES - 1)
+#include "core/profile_parts.h"
 
-/* The open group's sample. */
-struct held {
-	uint32_t node;	  /* counted; PATHS_NONE: nothing was kept in it yet */
-	enum state state; /* of the kept tick */
-	bool is_counted;  /* the same tick counts for a group that closed before */
-};
-
-#define HELD_EMPTY ((struct held){ .node = PATHS_NONE })
-
-struct profile {
-	struct profile_limits limits;
-	struct rng rng;
-	struct keep keep;
-	struct timeline timeline;
-	struct contexts contexts;
-	struct paths *paths; /* owned */
-	struct held held;
-	uint32_t no_stack, cut; /* nodes of our own, counted */
-	uint32_t batches;	/* in use */
-	uint64_t weight_ns;	/* of all ticks */
-	uint64_t kept;
-	bool is_asked; /* profile_wants() has been called for the tick that comes */
-	char deep_text[32], full_text[32]; /* names of the markers in `shortened` */
-	struct frame shortened[PROFILE_MAX_DEPTH];
-};
+/* What one that lies beside another begins with. */
+#define FIRST_SLOTS    32u
+#define FIRST_CONTEXTS PROFILE_LEAST_CONTEXTS
 
 static int check_limits(const struct profile_settings *s, struct err *err)
 {
@@ -59,32 +34,37 @@ static int check_limits(const struct profile_settings *s, struct err *err)
 	return 0;
 }
 
-static struct frame marker(struct str name)
+static uint32_t at_most(uint32_t value, uint32_t most)
 {
-	struct frame f = { .kind = FRAME_MARKER, .name = name };
-
-	f.key = frame_key(&f, 0);
-	return f;
+	return value < most ? value : most;
 }
 
-/* "[cut k]", with its name in `text`. */
-static struct frame cut_marker(char text[32], size_t cut)
+/* Paths of its own, or those of its host. */
+static int open_paths(struct profile *p)
 {
-	int len = snprintf(text, 32, "[cut %zu]", cut);
-
-	return marker((struct str){ text, (uint32_t)len });
+	if (p->host != NULL) {
+		p->paths = p->host->paths;
+		p->shortened = p->host->shortened;
+		return 0;
+	}
+	p->shortened = malloc(sizeof(*p->shortened));
+	return p->shortened == NULL ? -ENOMEM : paths_open(&p->limits.paths, &p->paths);
 }
 
 static int open_parts(struct profile *p)
 {
-	const struct frame no_stack = marker(STR_LITERAL("[no stack]"));
-	const struct frame cut = marker(STR_LITERAL("[cut]"));
-	int code = paths_open(&p->limits.paths, &p->paths);
+	const struct frame no_stack = profile_marker(STR_LITERAL("[no stack]"));
+	const struct frame cut = profile_marker(STR_LITERAL("[cut]"));
+	bool is_beside = p->host != NULL;
+	uint32_t slots = is_beside ? at_most(FIRST_SLOTS, p->limits.slots) : p->limits.slots;
+	uint32_t contexts =
+		is_beside ? at_most(FIRST_CONTEXTS, p->limits.contexts) : p->limits.contexts;
+	int code = open_paths(p);
 
 	if (code == 0)
-		code = timeline_init(&p->timeline, p->limits.slots, p->keep.base_ns);
+		code = timeline_init(&p->timeline, slots, p->keep.base_ns);
 	if (code == 0)
-		code = contexts_init(&p->contexts, p->limits.contexts);
+		code = contexts_init(&p->contexts, contexts);
 	if (code == 0)
 		code = paths_add(p->paths, &no_stack, 1, &p->no_stack);
 	if (code == 0)
@@ -92,20 +72,19 @@ static int open_parts(struct profile *p)
 	return code;
 }
 
-int profile_open(const struct profile_settings *settings, struct profile **out, struct err *err)
+static int open_with(const struct profile_settings *settings, struct profile *host,
+		     struct profile **out, struct err *err)
 {
-	int code = check_limits(settings, err);
-
-	if (code < 0)
-		return code;
-
 	struct profile *p = calloc(1, sizeof(*p));
+	int code;
 
 	if (p == NULL)
 		return err_set(err, -ENOMEM, "cannot take memory for a profile");
+	p->host = host;
 	p->limits = settings->limits;
 	p->held = HELD_EMPTY;
-	p->batches = settings->limits.slots < BATCH_COUNT ? settings->limits.slots : BATCH_COUNT;
+	p->no_stack = p->cut = PATHS_NONE;
+	p->batches = at_most(settings->limits.slots, BATCH_COUNT);
 	rng_seed(&p->rng, settings->seed);
 	keep_init(&p->keep, settings->base_ns, settings->limits.slots, settings->keeps_all);
 	code = open_parts(p);
@@ -119,118 +98,53 @@ int profile_open(const struct profile_settings *settings, struct profile **out, 
 	return 0;
 }
 
+int profile_open(const struct profile_settings *settings, struct profile **out, struct err *err)
+{
+	int code = check_limits(settings, err);
+
+	return code < 0 ? code : open_with(settings, NULL, out, err);
+}
+
+int profile_open_beside(const struct profile_settings *settings, struct profile *host,
+			struct profile **out, struct err *err)
+{
+	struct profile_settings own = *settings;
+	int code;
+
+	own.limits.paths = host->limits.paths;
+	code = check_limits(&own, err);
+	return code < 0 ? code : open_with(&own, host, out, err);
+}
+
+void profile_set_yield(struct profile *host, profile_yield_fn yield, void *owner)
+{
+	host->yield = yield;
+	host->yields = owner;
+}
+
+/* What it holds of paths that others go on using. */
+static void leave_paths(struct profile *p)
+{
+	const uint32_t own[] = { p->held.node, p->no_stack, p->cut };
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (own[i] != PATHS_NONE)
+			paths_unref(p->paths, own[i]);
+}
+
 void profile_close(struct profile *p)
 {
 	if (p == NULL)
 		return;
 	timeline_free(&p->timeline, p->paths);
 	contexts_free(&p->contexts, p->paths);
-	paths_close(p->paths);
+	if (p->host != NULL) {
+		leave_paths(p);
+	} else {
+		paths_close(p->paths);
+		free(p->shortened);
+	}
 	free(p);
-}
-
-static void reach(struct profile *p, uint64_t at_ns)
-{
-	uint32_t halvings = timeline_reach(&p->timeline, p->paths, &p->rng, at_ns);
-
-	for (; halvings > 0; halvings--)
-		contexts_halve_batches(&p->contexts, p->batches);
-}
-
-/* Gives up the least: the two lightest contexts, or half of the timeline's detail (once a path, and never below an
- * eighth of it: deep paths alone must not take the time axis away). False: nothing is left that should yield. */
-static bool make_room(struct profile *p, bool *has_halved)
-{
-	if (p->contexts.used > p->limits.contexts / 8)
-		return contexts_merge_lightest(&p->contexts, p->paths, &p->rng);
-	if (*has_halved || p->timeline.used <= TIMELINE_MIN_SLOTS ||
-	    p->timeline.used <= p->limits.slots / 4)
-		return false;
-	timeline_halve(&p->timeline, p->paths, &p->rng);
-	contexts_halve_batches(&p->contexts, p->batches);
-	*has_halved = true;
-	return true;
-}
-
-static bool is_less(struct paths_used now, struct paths_used before)
-{
-	return now.nodes < before.nodes || now.frames < before.frames ||
-	       now.name_bytes < before.name_bytes;
-}
-
-/* Stores the path, others yielding to it for as long as they should. -ENOSPC. */
-static int add_with_room(struct profile *p, const struct frame *path, size_t depth,
-			 uint32_t *out_node)
-{
-	bool has_halved = false;
-	int code = paths_add(p->paths, path, depth, out_node);
-
-	if (code == 0 || paths_is_too_big(p->paths, path, depth))
-		return code;
-	while (code < 0) {
-		struct paths_used before = paths_used(p->paths);
-
-		do {
-			if (!make_room(p, &has_halved))
-				return code;
-		} while (!is_less(paths_used(p->paths), before));
-		code = paths_add(p->paths, path, depth, out_node);
-	}
-	return 0;
-}
-
-/* A path as it is to be stored: at most PROFILE_MAX_DEPTH frames. */
-struct wanted_path {
-	const struct frame *frames;
-	size_t depth;
-	size_t cut; /* frames that the marker in its middle stands for */
-};
-
-/* Takes frames out of the middle of a path that is too deep. */
-static struct wanted_path cut_middle(struct profile *p, const struct frame *path, size_t depth)
-{
-	size_t cut = depth - ROOT_FRAMES - INNER_FRAMES;
-
-	for (size_t i = 0; i < ROOT_FRAMES; i++)
-		p->shortened[i] = path[i];
-	p->shortened[ROOT_FRAMES] = cut_marker(p->deep_text, cut);
-	for (size_t i = 0; i < INNER_FRAMES; i++)
-		p->shortened[ROOT_FRAMES + 1 + i] = path[depth - INNER_FRAMES + i];
-	return (struct wanted_path){ p->shortened, PROFILE_MAX_DEPTH, cut };
-}
-
-/* What can be had of a path that has no room: its deepest stored ancestor with a marker under it, or without. */
-static uint32_t add_cut(struct profile *p, const struct wanted_path *path)
-{
-	size_t stored = paths_stored_depth(p->paths, path->frames, path->depth);
-	size_t cut = path->depth - stored;
-	uint32_t node = stored == 0 ? p->cut : paths_find(p->paths, path->frames, stored);
-
-	if (path->cut > 0 && stored <= ROOT_FRAMES)
-		cut += path->cut - 1; /* the marker in the middle was no frame */
-	for (size_t i = 0; i < stored; i++)
-		p->shortened[i] = path->frames[i];
-	p->shortened[stored] = cut_marker(p->full_text, cut);
-	if (paths_add(p->paths, p->shortened, stored + 1, &node) < 0)
-		paths_ref(p->paths, node);
-	return node;
-}
-
-/* The node of a kept tick's path, with a reference. */
-static uint32_t add_path(struct profile *p, const struct frame *frames, size_t depth)
-{
-	struct wanted_path path = { frames, depth, 0 };
-	uint32_t node;
-
-	if (frames == NULL || depth == 0) {
-		paths_ref(p->paths, p->no_stack);
-		return p->no_stack;
-	}
-	if (depth > PROFILE_MAX_DEPTH)
-		path = cut_middle(p, frames, depth);
-	if (add_with_room(p, path.frames, path.depth, &node) == 0)
-		return node;
-	return add_cut(p, &path);
 }
 
 bool profile_wants(struct profile *p, const struct tick *tick)
@@ -250,7 +164,7 @@ static void close_slot(void *owner, uint32_t slot, const uint64_t weight_ns[STAT
 {
 	const struct closing *closing = owner;
 	struct profile *p = closing->profile;
-	uint32_t batch = slot / (p->limits.slots / p->batches);
+	uint32_t batch = slot / (p->timeline.count / p->batches);
 	uint64_t sum_ns = 0;
 
 	for (int s = 0; s < STATE_COUNT; s++)
@@ -260,6 +174,8 @@ static void close_slot(void *owner, uint32_t slot, const uint64_t weight_ns[STAT
 
 static void close_group(struct profile *p)
 {
+	profile_grow_contexts(p, p->held.node);
+
 	struct closing closing = {
 		.profile = p,
 		.entry = contexts_entry(&p->contexts, p->paths, &p->rng, p->held.node),
@@ -304,7 +220,7 @@ void profile_add(struct profile *p, const struct tick *tick, const struct frame 
 	p->is_asked = false;
 	if (t.from_ns > t.at_ns)
 		t.from_ns = t.at_ns;
-	reach(p, t.at_ns);
+	profile_reach(p, t.at_ns);
 	p->weight_ns += t.weight_ns;
 	while (left_ns > 0) {
 		struct keep_part part = keep_take(&p->keep, &p->rng, &left_ns);
@@ -316,7 +232,7 @@ void profile_add(struct profile *p, const struct tick *tick, const struct frame 
 			bool is_first = node == PATHS_NONE;
 
 			if (is_first)
-				node = add_path(p, path, depth);
+				node = profile_add_path(p, path, depth);
 			hold(p, node, t.state, !is_first);
 		}
 		if (part.closes)
@@ -331,7 +247,7 @@ void profile_add(struct profile *p, const struct tick *tick, const struct frame 
 
 void profile_lost(struct profile *p, uint64_t at_ns, uint64_t lost)
 {
-	reach(p, at_ns);
+	profile_reach(p, at_ns);
 	timeline_count_lost(&p->timeline, at_ns, lost);
 }
 
@@ -355,7 +271,7 @@ void profile_label(const struct profile *p, struct label *label)
 int profile_changes(const struct profile *p, uint32_t task, struct changes *out)
 {
 	const struct changes before = *out;
-	int code = paths_changes(p->paths, out);
+	int code = p->host == NULL ? paths_changes(p->paths, out) : 0;
 
 	if (code == 0)
 		code = timeline_changes(&p->timeline, task, out);
@@ -368,7 +284,8 @@ int profile_changes(const struct profile *p, uint32_t task, struct changes *out)
 
 void profile_saved(struct profile *p)
 {
-	paths_saved(p->paths);
+	if (p->host == NULL)
+		paths_saved(p->paths);
 	timeline_saved(&p->timeline);
 	contexts_saved(&p->contexts);
 }

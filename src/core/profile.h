@@ -34,6 +34,7 @@ struct tick {
 	uint64_t from_ns, at_ns; /* its weight belongs to (from, at]; equal for running ones */
 	uint64_t weight_ns;	 /* measured, > 0 */
 	enum state state;
+	uint32_t pid, tid; /* whose; 0: not known */
 };
 
 struct profile; /* opaque */
@@ -48,8 +49,28 @@ struct profile; /* opaque */
  * -EINVAL (says which limit), -ENOMEM. */
 int profile_open(const struct profile_settings *settings, struct profile **out, struct err *err);
 
+/* A profile of a part of what `host` sees: it shares the host's paths, and must be closed before it. It takes little memory at
+ * first; slots and contexts then grow up to its limits, whose paths are not looked at. -EINVAL, -ENOMEM. */
+int profile_open_beside(const struct profile_settings *settings, struct profile *host,
+			struct profile **out, struct err *err);
+
+/* Whom a host asks for room among paths, before it gives up more than half of its contexts; he frees some, or returns false. */
+typedef bool (*profile_yield_fn)(void *owner);
+void profile_set_yield(struct profile *host, profile_yield_fn yield, void *owner);
+
 /* Accepts NULL. */
 void profile_close(struct profile *p);
+
+/* Of one that lies beside: half of its slots and contexts, down to TIMELINE_MIN_SLOTS and PROFILE_LEAST_CONTEXTS, from now on.
+ * False: it has no more than that, or memory ran out. */
+#define PROFILE_LEAST_CONTEXTS 32u
+bool profile_halve(struct profile *p);
+
+/* What its slots and contexts take in a file at most, in bytes. */
+uint64_t profile_row_bytes(const struct profile *p);
+
+/* Do rows that were saved no longer hold, so that all of them must be cleared? Then marks all that are left as changed. */
+bool profile_is_rewritten(struct profile *p);
 
 /* Must this tick's stack be looked at? Ask once a tick, then call profile_add with the same tick. No allocation. */
 bool profile_wants(struct profile *p, const struct tick *tick);
@@ -66,7 +87,7 @@ void profile_lost(struct profile *p, uint64_t at_ns, uint64_t lost);
 /* The part of the label that the profile knows: weight_ns, ticks, kept, one_in, slot_count, slot_ns, batches, merges, rng. */
 void profile_label(const struct profile *p, struct label *label);
 
-/* Appends all that changed since profile_saved(), as rows of task `task`. Strings are borrowed until the next
+/* Appends all that changed since profile_saved(), as rows of task `task`; paths are those of the host to tell. Strings are borrowed until the next
  * profile_add(). -ENOMEM: `out` is as it was. */
 int profile_changes(const struct profile *p, uint32_t task, struct changes *out);
 

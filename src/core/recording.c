@@ -1,6 +1,7 @@
 /* recording.c - rows on their way into and out of a recording. */
 #include "core/recording.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,29 @@ struct slow_part_row *changes_slow_part(struct changes *c)
 		      sizeof(*c->slow_parts));
 }
 
+struct task_row *changes_task(struct changes *c)
+{
+	return append(&c->tasks, &c->task_count, &c->task_room, sizeof(*c->tasks));
+}
+
+struct task_name_row *changes_task_name(struct changes *c)
+{
+	return append(&c->task_names, &c->task_name_count, &c->task_name_room,
+		      sizeof(*c->task_names));
+}
+
+uint32_t *changes_gone_task(struct changes *c)
+{
+	return append(&c->gone_tasks, &c->gone_task_count, &c->gone_task_room,
+		      sizeof(*c->gone_tasks));
+}
+
+uint32_t *changes_cleared_task(struct changes *c)
+{
+	return append(&c->cleared_tasks, &c->cleared_task_count, &c->cleared_task_room,
+		      sizeof(*c->cleared_tasks));
+}
+
 uint32_t *changes_gone_node(struct changes *c)
 {
 	return append(&c->gone_nodes, &c->gone_node_count, &c->gone_node_room,
@@ -117,6 +141,10 @@ void changes_rewind(struct changes *c, const struct changes *before)
 	c->window_count = before->window_count;
 	c->slow_count = before->slow_count;
 	c->slow_part_count = before->slow_part_count;
+	c->task_count = before->task_count;
+	c->task_name_count = before->task_name_count;
+	c->gone_task_count = before->gone_task_count;
+	c->cleared_task_count = before->cleared_task_count;
 	c->gone_node_count = before->gone_node_count;
 	c->gone_frame_count = before->gone_frame_count;
 	c->gone_context_count = before->gone_context_count;
@@ -143,6 +171,10 @@ void changes_free(struct changes *c)
 	free(c->windows);
 	free(c->slow);
 	free(c->slow_parts);
+	free(c->tasks);
+	free(c->task_names);
+	free(c->gone_tasks);
+	free(c->cleared_tasks);
 	free(c->gone_slow);
 	free(c->gone_nodes);
 	free(c->gone_frames);
@@ -159,6 +191,8 @@ void recording_free(struct recording *r)
 	free(r->ledger);
 	for (uint32_t i = 0; i < r->window_count; i++)
 		histogram_free(&r->windows[i].histogram);
+	free(r->tasks);
+	free(r->task_names);
 	free(r->watched);
 	free(r->windows);
 	free(r->slow);
@@ -206,4 +240,76 @@ _Static_assert(offsetof(struct watched_row, id) == 0, "find() reads it there");
 const struct watched_row *recording_watched(const struct recording *r, uint32_t id)
 {
 	return find(r->watched, r->watched_count, sizeof(*r->watched), id);
+}
+
+_Static_assert(offsetof(struct task_row, id) == 0, "find() reads it there");
+
+const struct task_row *recording_task(const struct recording *r, uint32_t id)
+{
+	return find(r->tasks, r->task_count, sizeof(*r->tasks), id);
+}
+
+static struct label label_of_task(const struct label *run, const struct task_row *task)
+{
+	struct label l = *run;
+
+	l.pid = task->pid;
+	l.elapsed_ns = task->end_ns > task->begin_ns ? task->end_ns - task->begin_ns : 0;
+	l.started_wall_ns = run->started_wall_ns + (int64_t)task->begin_ns;
+	l.is_finished = task->state != TASK_RUNNING;
+	l.clock_ns = task->weight_ns;
+	if (IS_MEASURED(task->cpu_ns) && task->cpu_ns.value > l.clock_ns)
+		l.clock_ns = task->cpu_ns.value;
+	l.weight_ns = task->weight_ns;
+	l.ticks = task->ticks;
+	l.kept = task->kept;
+	l.lost = task->lost;
+	l.one_in = task->one_in;
+	l.slot_count = task->slot_count;
+	l.slot_ns = task->slot_ns;
+	l.batches = task->batches;
+	l.merges = task->merges;
+	l.own_cpu_ns = l.sample_ns = l.kernel_ns = l.save_ns = l.start_ns = l.fixed_ns = 0;
+	return l;
+}
+
+/* Rows of one task lie together, in the order of tasks: how many of `count` are of tasks before `task`. */
+static uint32_t rows_before(const void *rows, uint32_t count, size_t row_bytes, uint32_t task)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2, its_task;
+
+		memcpy(&its_task, (const char *)rows + (size_t)middle * row_bytes,
+		       sizeof(its_task));
+		if (its_task < task)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+_Static_assert(offsetof(struct slot_row, task) == 0, "rows_before() reads it there");
+_Static_assert(offsetof(struct context_row, task) == 0, "rows_before() reads it there");
+
+void recording_of_task(const struct recording *r, const struct task_row *task,
+		       struct recording *out)
+{
+	struct recording part = *r;
+	uint32_t slots = r->slot_count + r->task_slot_count;
+	uint32_t contexts = r->context_count + r->task_context_count;
+	uint32_t slot = rows_before(r->slots, slots, sizeof(*r->slots), task->id);
+	uint32_t context = rows_before(r->contexts, contexts, sizeof(*r->contexts), task->id);
+
+	part.label = label_of_task(&r->label, task);
+	part.slots = r->slots + slot;
+	part.slot_count = rows_before(r->slots, slots, sizeof(*r->slots), task->id + 1) - slot;
+	part.contexts = r->contexts + context;
+	part.context_count =
+		rows_before(r->contexts, contexts, sizeof(*r->contexts), task->id + 1) - context;
+	part.task_slot_count = part.task_context_count = 0;
+	part.ledger_count = 0;
+	*out = part;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/counter.h"
 #include "core/frame.h"
 #include "core/histogram.h"
 
@@ -45,6 +46,55 @@ struct context_row {
 	uint64_t running_ns, waiting_ns, runnable_ns;
 	uint64_t kept;
 	uint64_t batch_ns[BATCH_COUNT];
+};
+
+/* ---- tasks ---- */
+
+/* What a task is known by. Stored in recordings: numbers never change. */
+enum task_kind {
+	TASK_MARK = 0,	  /* the job said so: tare mark, or a datagram to $TARE_SOCKET */
+	TASK_PROCESS = 1, /* a process, or one more program in it */
+	TASK_FRAME = 2,	  /* the callee of a named frame */
+};
+#define TASK_KIND_COUNT 3
+
+/* How a task stands. Stored in recordings: numbers never change. */
+enum task_state {
+	TASK_RUNNING = 0, /* when the recording was last saved */
+	TASK_ENDED = 1,	  /* its end was seen */
+	TASK_CUT = 2,	  /* its process ended in it: there is what had been seen by then */
+};
+#define TASK_STATE_COUNT 3
+
+/* A named part of the run, with a profile of its own that began at the base. Its slots and contexts are those with its
+ * number. */
+struct task_row {
+	uint32_t id; /* above TASK_RUN, in the order of their beginnings */
+	uint32_t kind, state;
+	uint32_t pid, parent_pid; /* NO_ID: not known */
+	struct str name;
+	uint64_t begin_ns; /* elapsed */
+	uint64_t end_ns;   /* elapsed; of one that runs: when it was last seen */
+	struct counter
+		cpu_ns; /* of its processes, by the kernel's account; NOT_MEASURED: could not be read */
+	uint64_t weight_ns; /* of its samples */
+	uint64_t ticks, kept, lost, one_in;
+	uint32_t slot_count; /* most slots it may have now; 0: no tick fell into it */
+	uint64_t slot_ns;
+	uint32_t batches;
+	uint64_t merges;
+	struct counter rss_bytes;	 /* the most that was seen resident */
+	uint64_t rss_batch[BATCH_COUNT]; /* the same over equal spans of the task */
+	uint64_t rss_batch_ns;		 /* such a span; 0: none was seen */
+};
+
+/* How often a name ran, whether or not its tasks are still there. */
+struct task_name_row {
+	uint32_t id;
+	struct str name;
+	uint64_t begun, ended;
+	uint64_t total_ns, longest_ns;	  /* of those that ended */
+	uint64_t log2_count[BATCH_COUNT]; /* place i: 2^(14+i) ns up to 2^(15+i), ends open */
 };
 
 /* What measuring took in one window, by part. CPU time of our own unless said otherwise. */
@@ -221,6 +271,14 @@ struct label {
 	int64_t clock_step_ns;	   /* the largest step; negative: back */
 	uint64_t clock_step_at_ns; /* elapsed */
 	uint64_t suspended_ns;	   /* the machine slept for so long: in no elapsed time */
+	/* tasks; all 0 where none were asked for */
+	struct str task_source; /* "marks", "processes" or "frame NAME"; empty: none */
+	uint64_t tasks;		/* begun */
+	uint64_t tasks_dropped; /* of those that ended, not kept as rows: their names count them */
+	uint64_t tasks_unfollowed; /* begun when too many were open: only counted */
+	uint64_t mark_floods;	 /* seconds in which too many datagrams came to read them all */
+	uint64_t marks_refused;	   /* datagrams that were no mark, or came from outside the job */
+	uint64_t task_room_bytes;  /* what rows of tasks may take */
 };
 
 /* Everything that changed since the last save. Strings are borrowed from whoever filled it, until they change. */
@@ -235,6 +293,13 @@ struct changes {
 	struct window_row *windows; /* histograms borrowed */
 	struct slow_row *slow;
 	struct slow_part_row *slow_parts;
+	struct task_row *tasks;
+	struct task_name_row *task_names;
+	uint32_t *gone_tasks; /* with their slots and contexts */
+	uint32_t *
+		cleared_tasks; /* their slots and contexts that were saved go; the rows here are all they have */
+	uint32_t task_count, task_name_count, gone_task_count, cleared_task_count;
+	uint32_t task_room, task_name_room, gone_task_room, cleared_task_room;
 	uint32_t *gone_nodes, *gone_frames, *gone_contexts; /* ids to delete */
 	uint32_t *gone_slow;				    /* with their parts */
 	uint32_t node_count, frame_count, slot_count, context_count, ledger_count;
@@ -271,6 +336,10 @@ struct watched_row *changes_watched(struct changes *c);
 struct window_row *changes_window(struct changes *c);
 struct slow_row *changes_slow(struct changes *c);
 struct slow_part_row *changes_slow_part(struct changes *c);
+struct task_row *changes_task(struct changes *c);
+struct task_name_row *changes_task_name(struct changes *c);
+uint32_t *changes_gone_task(struct changes *c);
+uint32_t *changes_cleared_task(struct changes *c);
 uint32_t *changes_gone_node(struct changes *c);
 uint32_t *changes_gone_frame(struct changes *c);
 uint32_t *changes_gone_context(struct changes *c);
@@ -282,10 +351,15 @@ struct recording {
 	struct label label;
 	struct node_row *nodes;
 	struct frame_row *frames;
-	struct slot_row *slots;
-	struct context_row *contexts;
+	struct slot_row *slots;	      /* of TASK_RUN; those of other tasks follow */
+	struct context_row *contexts; /* likewise */
 	struct ledger_row *ledger;
 	uint32_t node_count, frame_count, slot_count, context_count, ledger_count;
+	/* tasks: sorted by id; rows of names in the order of their first runs */
+	struct task_row *tasks;
+	struct task_name_row *task_names;
+	uint32_t task_count, task_name_count;
+	uint32_t task_slot_count, task_context_count; /* rows behind those of TASK_RUN */
 	/* a watch: sorted by their keys; window rows own their histograms */
 	struct watch_row watch;
 	struct watched_row *watched;
@@ -305,6 +379,12 @@ void recording_free(struct recording *r);
 /* The row with this id, or NULL. Rows are sorted by id: a binary search. */
 const struct node_row *recording_node(const struct recording *r, uint32_t id);
 const struct frame_row *recording_frame(const struct recording *r, uint32_t id);
+const struct task_row *recording_task(const struct recording *r, uint32_t id);
 const struct watched_row *recording_watched(const struct recording *r, uint32_t id);
+
+/* A task as if it were a whole run: `out` borrows everything from `r`, and must not be freed. Its label is that of `r`
+ * with the task's own numbers, without what measuring took: that is of the whole run. */
+void recording_of_task(const struct recording *r, const struct task_row *task,
+		       struct recording *out);
 
 #endif

@@ -95,6 +95,31 @@ uint32_t timeline_reach(struct timeline *t, struct paths *p, struct rng *r, uint
 	return t->halvings - halvings;
 }
 
+int timeline_resize(struct timeline *t, struct paths *p, struct rng *r, uint32_t count)
+{
+	struct slot *slots = calloc(count, sizeof(*slots));
+	struct dirty dirty = DIRTY_EMPTY;
+
+	if (slots == NULL || dirty_init(&dirty, count) < 0) {
+		free(slots);
+		return -ENOMEM;
+	}
+	while (t->used > count)
+		timeline_halve(t, p, r);
+	for (uint32_t i = 0; i < t->used; i++)
+		slots[i] = t->slots[i];
+	for (uint32_t i = t->used; i < count; i++)
+		slots[i].node = PATHS_NONE;
+	for (uint32_t i = dirty_next(&t->dirty, 0); i < t->used; i = dirty_next(&t->dirty, i + 1))
+		dirty_set(&dirty, i);
+	free(t->slots);
+	dirty_free(&t->dirty);
+	t->slots = slots;
+	t->dirty = dirty;
+	t->count = count;
+	return 0;
+}
+
 static uint32_t slot_at(const struct timeline *t, uint64_t at_ns)
 {
 	uint64_t slot = at_ns == 0 ? 0 : (at_ns - 1) / t->span_ns;
@@ -216,9 +241,14 @@ int timeline_changes(const struct timeline *t, uint32_t task, struct changes *ou
 			.lost = s->lost,
 		};
 	}
-	if (t->has_shrunk)
+	if (t->has_shrunk && task == TASK_RUN)
 		out->slots_from = t->used;
 	return 0;
+}
+
+void timeline_mark_all(struct timeline *t)
+{
+	dirty_set_below(&t->dirty, t->used);
 }
 
 void timeline_saved(struct timeline *t)

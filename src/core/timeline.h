@@ -47,6 +47,10 @@ uint32_t timeline_reach(struct timeline *t, struct paths *p, struct rng *r, uint
 /* Halves once, whether or not it is full. */
 void timeline_halve(struct timeline *t, struct paths *p, struct rng *r);
 
+/* From now on it has `count` slots, a power of two from 16 to 65536; what lies beyond them is halved first. -ENOMEM: it
+ * has as many as before, and all weights. */
+int timeline_resize(struct timeline *t, struct paths *p, struct rng *r, uint32_t count);
+
 /* Puts a weight of the open group into the slots of (from_ns, at_ns], in proportion, the remainder to the last;
  * from_ns == at_ns puts all into one slot. timeline_reach(at_ns) must have been called. */
 void timeline_put(struct timeline *t, uint64_t from_ns, uint64_t at_ns, enum state state,
@@ -64,8 +68,11 @@ void timeline_close_group(struct timeline *t, struct paths *p, struct rng *r, ui
 			  timeline_closed_fn each, void *owner);
 
 /* Appends the slots that changed since timeline_saved() as rows of task `task`; every slot below `used` has had a
- * row, an empty one too. After a halving `slots_from` is set. -ENOMEM: `out` is as it was. */
+ * row, an empty one too. After a halving of TASK_RUN `slots_from` is set. -ENOMEM: `out` is as it was. */
 int timeline_changes(const struct timeline *t, uint32_t task, struct changes *out);
+
+/* Marks every slot there is as changed. */
+void timeline_mark_all(struct timeline *t);
 
 /* What timeline_changes() gave is saved: forgets the marks. */
 void timeline_saved(struct timeline *t);

@@ -221,12 +221,14 @@ int perf_drain(struct sampler *s, const struct sampler_sink *sink, struct err *e
 	struct perf_record record;
 
 	while (error == 0 && perf_rings_next(&s->rings, &record)) {
+		s->record_ns = record.at_ns;
 		if (record.header.type == PERF_RECORD_SAMPLE)
 			perf_take_sample(s, &record, sink);
 		else
 			follow(s, &record, sink);
 		error = perf_rings_consume(&s->rings, &record, err);
 	}
+	s->record_ns = until_ns;
 	if (error == 0)
 		perf_follow_ends(s, root_was_over, until_ns, sink);
 	return error;

@@ -29,6 +29,7 @@ struct sampler {
 	struct spaces *spaces;
 	struct procfs_list list, pids; /* kept for their memory */
 	int64_t ahead_ns;	       /* our clock's, of that of the records */
+	uint64_t record_ns;	       /* time of the record in hand */
 	uint64_t last_ns;	       /* elapsed time of the last tick: ticks never go back */
 	uint64_t given_ns;	       /* weight of all ticks */
 	uint64_t closed_ns;	       /* counted by events that are closed */

@@ -17,15 +17,32 @@ static uint32_t high_half(uint64_t word)
 	return (uint32_t)(word >> 32);
 }
 
-static void tell(const struct sampler_sink *sink, enum life_kind kind,
+/* What a record, or the first sight of a thread, tells of a life. */
+static struct life life_of(const struct sampler *s, enum life_kind kind,
+			   const struct perf_thread *thread)
+{
+	return (struct life){ .kind = kind,
+			      .pid = thread->pid,
+			      .tid = thread->tid,
+			      .at_ns = perf_elapsed_ns(s, s->record_ns),
+			      .comm = { thread->comm, thread->comm_len },
+			      .cpu_ns = NOT_MEASURED };
+}
+
+static void tell(const struct sampler *s, const struct sampler_sink *sink, enum life_kind kind,
 		 const struct perf_thread *thread)
 {
-	struct life life = { .kind = kind,
-			     .pid = thread->pid,
-			     .tid = thread->tid,
-			     .comm = { thread->comm, thread->comm_len } };
+	struct life life = life_of(s, kind, thread);
 
 	sink->life(sink->owner, &life);
+}
+
+/* A process has its account until its parent has taken note of its end. */
+static struct counter process_cpu(uint32_t pid)
+{
+	uint64_t ns;
+
+	return procfs_cpu_ns((pid_t)pid, &ns) == 0 ? COUNTER(ns) : NOT_MEASURED;
 }
 
 struct perf_thread *perf_follow_thread(struct sampler *s, uint32_t pid, uint32_t tid,
@@ -53,7 +70,7 @@ struct perf_thread *perf_follow_thread(struct sampler *s, uint32_t pid, uint32_t
 	if (is_process)
 		spaces_read(s->spaces, (pid_t)pid);
 	if (sink != NULL)
-		tell(sink, is_process ? LIFE_FORK : LIFE_THREAD, thread);
+		tell(s, sink, is_process ? LIFE_FORK : LIFE_THREAD, thread);
 	return thread;
 }
 
@@ -66,6 +83,7 @@ static void follow_fork(struct sampler *s, const struct perf_record *record,
 	uint32_t pid = low_half(pids), parent = high_half(pids), tid = low_half(tids);
 	struct perf_thread *thread = perf_threads_find(s->threads, tid);
 	struct perf_thread *maker;
+	struct life life;
 
 	if (thread != NULL && thread->pid == pid && thread->covered_in == s->generation)
 		return; /* listed while its maker's events were being opened */
@@ -81,7 +99,9 @@ static void follow_fork(struct sampler *s, const struct perf_record *record,
 	thread->lost_count = s->lost_count;
 	if (pid != parent)
 		spaces_fork(s->spaces, (pid_t)parent, (pid_t)pid);
-	tell(sink, pid != parent ? LIFE_FORK : LIFE_THREAD, thread);
+	life = life_of(s, pid != parent ? LIFE_FORK : LIFE_THREAD, thread);
+	life.parent = pid != parent ? parent : 0;
+	sink->life(sink->owner, &life);
 }
 
 /* The kernel takes its events off a program that gains rights at its exec, and tells it as the end of the thread. */
@@ -98,13 +118,17 @@ static void follow_exit(struct sampler *s, const struct perf_record *record,
 	uint32_t tid = low_half(perf_rings_word(&s->rings, record, 16));
 	struct perf_thread *thread = perf_threads_find(s->threads, tid);
 	struct perf_thread gone;
+	struct life life;
 
 	if (thread == NULL || has_only_gained_rights(s, thread))
 		return;
 	gone = *thread;
 	if (!perf_threads_remove(s->threads, thread))
 		return;
-	tell(sink, LIFE_EXIT, &gone);
+	life = life_of(s, LIFE_EXIT, &gone);
+	life.is_last = true;
+	life.cpu_ns = process_cpu(gone.pid);
+	sink->life(sink->owner, &life);
 	spaces_exit(s->spaces, (pid_t)gone.pid);
 }
 
@@ -117,6 +141,7 @@ static void follow_comm(struct sampler *s, const struct perf_record *record,
 	size_t room = record->header.size - PERF_TRAILER_BYTES - 16u;
 	const char *name = (const char *)perf_rings_bytes(&s->rings, record) + 16;
 	struct perf_thread *thread = perf_follow_thread(s, low_half(ids), high_half(ids), sink);
+	struct life life;
 
 	if (is_exec) {
 		s->has_execed = true;
@@ -129,7 +154,9 @@ static void follow_comm(struct sampler *s, const struct perf_record *record,
 		return;
 	perf_threads_remove_others(s->threads, thread);
 	thread->has_execed = true;
-	tell(sink, LIFE_EXEC, thread);
+	life = life_of(s, LIFE_EXEC, thread);
+	life.cpu_ns = process_cpu(thread->pid);
+	sink->life(sink->owner, &life);
 }
 
 /* MMAP2: pid, tid, addr, len, pgoff, maj, min, ino, ino_generation, prot, flags, file name. */
@@ -224,7 +251,12 @@ void perf_follow(struct sampler *s, const struct perf_record *record,
 /* A process that /proc says has ended, though its record never came. */
 static void remove_ended(struct sampler *s, uint32_t pid, const struct sampler_sink *sink)
 {
-	struct life life = { .kind = LIFE_EXIT, .pid = pid, .tid = pid };
+	struct life life = { .kind = LIFE_EXIT,
+			     .pid = pid,
+			     .tid = pid,
+			     .at_ns = perf_elapsed_ns(s, s->record_ns),
+			     .cpu_ns = process_cpu(pid),
+			     .is_last = true };
 
 	perf_threads_remove_process(s->threads, pid);
 	spaces_exit(s->spaces, (pid_t)pid);

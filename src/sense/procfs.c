@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/units.h"
@@ -126,6 +127,70 @@ int procfs_turns(pid_t pid, pid_t tid, struct procfs_turns *out)
 	}
 	*out = (struct procfs_turns){ words[0], words[1], words[2] };
 	return 0;
+}
+
+int procfs_cpu_ns(pid_t pid, uint64_t *out_ns)
+{
+	clockid_t clock;
+	struct timespec used;
+	int code = clock_getcpuclockid(pid, &clock);
+
+	if (code != 0)
+		return -code;
+	if (clock_gettime(clock, &used) < 0)
+		return errno == EINVAL ? -ESRCH : -errno;
+	*out_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+	return 0;
+}
+
+/* Field `number` of a process's stat line as the kernel counts them, from 4 on. */
+static int stat_number(pid_t pid, int number, uint64_t *out)
+{
+	char line[1024];
+	int error;
+	const char *at = stat_tail(pid, pid, line, sizeof(line), &error);
+
+	for (int field = 3; at != NULL && field < number; field++) {
+		at = strchr(at, ' ');
+		at = at != NULL ? at + 1 : NULL;
+	}
+	if (at == NULL)
+		return error;
+	*out = strtoull(at, NULL, 10);
+	return 0;
+}
+
+int procfs_children_cpu_ns(pid_t pid, uint64_t *out_ns)
+{
+	long per_s = sysconf(_SC_CLK_TCK);
+	uint64_t user, system;
+	int code = stat_number(pid, 16, &user);
+
+	if (code == 0)
+		code = stat_number(pid, 17, &system);
+	if (code == 0)
+		*out_ns = (user + system) * (NS_PER_S / (uint64_t)(per_s > 0 ? per_s : 100));
+	return code;
+}
+
+int procfs_rss_bytes(pid_t pid, uint64_t *out_bytes)
+{
+	uint64_t pages;
+	int code = stat_number(pid, 24, &pages);
+
+	if (code == 0)
+		*out_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return code;
+}
+
+int procfs_parent(pid_t pid, pid_t *out_parent)
+{
+	uint64_t parent;
+	int code = stat_number(pid, 4, &parent);
+
+	if (code == 0)
+		*out_parent = (pid_t)parent;
+	return code;
 }
 
 int procfs_comm(pid_t pid, pid_t tid, char out_comm[PROCFS_COMM_BYTES])

@@ -33,6 +33,18 @@ struct procfs_turns {
 /* -EINVAL: the kernel does not count that. */
 int procfs_turns(pid_t pid, pid_t tid, struct procfs_turns *out);
 
+/* CPU time of a process, of all its threads that are and were; also of one whose end its parent has not taken note of. */
+int procfs_cpu_ns(pid_t pid, uint64_t *out_ns);
+
+/* CPU time of its children that it has waited for, and of theirs, to a clock tick (10 ms). */
+int procfs_children_cpu_ns(pid_t pid, uint64_t *out_ns);
+
+/* How much memory of a process is resident. */
+int procfs_rss_bytes(pid_t pid, uint64_t *out_bytes);
+
+/* The process that made it, or took it over. */
+int procfs_parent(pid_t pid, pid_t *out_parent);
+
 /* The thread's own name (any bytes but NUL), NUL-terminated. */
 int procfs_comm(pid_t pid, pid_t tid, char out_comm[PROCFS_COMM_BYTES]);
 

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "core/charge.h"
+#include "core/counter.h"
 #include "core/err.h"
 #include "core/frame.h"
 #include "core/profile.h"
@@ -32,7 +33,12 @@ enum life_kind { LIFE_FORK, LIFE_THREAD, LIFE_EXEC, LIFE_EXIT };
 struct life {
 	enum life_kind kind;
 	uint32_t pid, tid;
+	uint32_t parent; /* process that made it, of LIFE_FORK; 0: not known */
+	uint64_t at_ns;	 /* elapsed */
 	struct str comm;
+	struct counter
+		cpu_ns; /* of the whole process, of its LIFE_EXIT and of LIFE_EXEC; NOT_MEASURED: not known */
+	bool is_last; /* of LIFE_EXIT: no thread of the process is left */
 };
 
 enum stack_end {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "core/ledger.h"
+#include "core/tasks.h"
 #include "core/units.h"
 
 #define WAL_HEADER_BYTES 32u
@@ -26,11 +27,17 @@
 #define WATCH_BYTES    (48u * BUDGET_PAGE_BYTES) /* the same of a watch: five texts more */
 #define WATCH_SMALLEST (UINT64_C(1) << 20)
 
+struct budget_fits {
+	struct profile_limits run;
+	uint64_t task_bytes;
+};
+
 /* Shares of what is left, in thousandths. */
-#define CONTEXT_SHARE 305u
-#define NODE_SHARE    185u
-#define FRAME_SHARE   125u
-#define NAME_SHARE    385u
+struct shares {
+	uint32_t contexts, nodes, frames, names, tasks;
+};
+static const struct shares of_run = { 305, 185, 125, 385, 0 };
+static const struct shares of_tasks = { 125, 160, 100, 305, 310 };
 
 #define MIN_CONTEXTS	  64u
 #define MAX_CONTEXTS	  16384u
@@ -85,42 +92,47 @@ static uint32_t at_most(uint64_t value, uint32_t most)
 	return value < most ? (uint32_t)value : most;
 }
 
-static bool try_fit(uint64_t limit_bytes, uint32_t slots, struct profile_limits *out)
+static bool try_fit(uint64_t limit_bytes, uint32_t slots, const struct shares *shares,
+		    struct budget_fits *out)
 {
 	uint64_t have = (uint64_t)budget_of(limit_bytes).pages * BUDGET_PAGE_BYTES;
 	uint64_t fixed = FIXED_BYTES + spread((uint64_t)LEDGER_WINDOWS * LEDGER_BYTES) +
 			 spread((uint64_t)slots * SLOT_BYTES);
 	uint64_t left = have > fixed ? (have - fixed) / 1000 : 0;
 	struct profile_limits limits = { .slots = slots };
+	uint64_t task_bytes = left * shares->tasks / 4 * 3;
 
-	limits.contexts =
-		at_most(left * CONTEXT_SHARE / spread(CONTEXT_BYTES), MAX_CONTEXTS) & ~UINT32_C(15);
-	limits.paths.nodes = at_most(left * NODE_SHARE / spread(NODE_BYTES), MAX_ROWS);
-	limits.paths.frames = at_most(left * FRAME_SHARE / spread(FRAME_BYTES), MAX_ROWS);
-	limits.paths.name_bytes = at_most(left * NAME_SHARE / 2, MAX_NAME_BYTES);
+	limits.contexts = at_most(left * shares->contexts / spread(CONTEXT_BYTES), MAX_CONTEXTS) &
+			  ~UINT32_C(15);
+	limits.paths.nodes = at_most(left * shares->nodes / spread(NODE_BYTES), MAX_ROWS);
+	limits.paths.frames = at_most(left * shares->frames / spread(FRAME_BYTES), MAX_ROWS);
+	limits.paths.name_bytes = at_most(left * shares->names / 2, MAX_NAME_BYTES);
+	if (shares->tasks > 0 && task_bytes < TASKS_LEAST_ROOM)
+		return false;
 	if (limits.contexts < MIN_CONTEXTS || limits.contexts < slots / SLOTS_PER_CONTEXT ||
 	    limits.paths.name_bytes < MIN_NAME_BYTES)
 		return false;
-	*out = limits;
+	*out = (struct budget_fits){ limits, task_bytes };
 	return true;
 }
 
-static int does_not_fit(uint64_t limit_bytes, uint32_t slots, struct err *err)
+static int does_not_fit(uint64_t limit_bytes, uint32_t slots, const struct shares *shares,
+			struct err *err)
 {
-	struct profile_limits ignored;
+	struct budget_fits ignored;
 	uint64_t bytes = SMALLEST_STEP;
 	char size[32], smallest[32];
 
 	units_format_size(limit_bytes, size, sizeof(size));
 	for (uint32_t fewer = slots / 2; fewer >= TIMELINE_MIN_SLOTS; fewer /= 2) {
-		if (!try_fit(limit_bytes, fewer, &ignored))
+		if (!try_fit(limit_bytes, fewer, shares, &ignored))
 			continue;
 		err_set(err, -ENOSPC, "cannot fit %u slots into %s: %u fit", slots, size, fewer);
 		err_works(err, "--slots %u keeps the whole run in the same size", fewer);
 		err_mend(err, "--slots %u, or a larger --max-size", fewer);
 		return -ENOSPC;
 	}
-	while (bytes < LARGEST_SMALLEST && !try_fit(bytes, TIMELINE_MIN_SLOTS, &ignored))
+	while (bytes < LARGEST_SMALLEST && !try_fit(bytes, TIMELINE_MIN_SLOTS, shares, &ignored))
 		bytes += SMALLEST_STEP;
 	snprintf(smallest, sizeof(smallest), "%lluKB", (unsigned long long)(bytes / 1024));
 	err_set(err, -ENOSPC, "cannot fit a recording into %llu bytes: the smallest size is %s",
@@ -129,15 +141,39 @@ static int does_not_fit(uint64_t limit_bytes, uint32_t slots, struct err *err)
 	return -ENOSPC;
 }
 
-int budget_fit(uint64_t limit_bytes, uint32_t slots, struct profile_limits *out, struct err *err)
+static int fit(uint64_t limit_bytes, uint32_t slots, const struct shares *shares,
+	       struct budget_fits *out, struct err *err)
 {
 	if (slots < TIMELINE_MIN_SLOTS || slots > TIMELINE_MAX_SLOTS || (slots & (slots - 1)) != 0)
 		return err_set(err, -EINVAL,
 			       "cannot use %u slots: a power of two from %u to %u is needed", slots,
 			       TIMELINE_MIN_SLOTS, TIMELINE_MAX_SLOTS);
-	if (!try_fit(limit_bytes, slots, out))
-		return does_not_fit(limit_bytes, slots, err);
+	if (!try_fit(limit_bytes, slots, shares, out))
+		return does_not_fit(limit_bytes, slots, shares, err);
 	return 0;
+}
+
+int budget_fit(uint64_t limit_bytes, uint32_t slots, struct profile_limits *out, struct err *err)
+{
+	struct budget_fits fits;
+	int code = fit(limit_bytes, slots, &of_run, &fits, err);
+
+	if (code == 0)
+		*out = fits.run;
+	return code;
+}
+
+int budget_fit_tasks(uint64_t limit_bytes, uint32_t slots, struct profile_limits *out,
+		     uint64_t *out_room_bytes, struct err *err)
+{
+	struct budget_fits fits;
+	int code = fit(limit_bytes, slots, &of_tasks, &fits, err);
+
+	if (code == 0) {
+		*out = fits.run;
+		*out_room_bytes = fits.task_bytes;
+	}
+	return code;
 }
 
 int budget_fit_watch(uint64_t limit_bytes, uint64_t *out_room_bytes, struct err *err)

@@ -32,6 +32,11 @@ struct budget budget_of(uint64_t limit_bytes);
  * -ENOSPC: they do not fit, and the message has the number that does, or the smallest size. */
 int budget_fit(uint64_t limit_bytes, uint32_t slots, struct profile_limits *out, struct err *err);
 
+/* The same for a run with tasks: of what is left contexts get 12.5 %, nodes 16 %, frames 10 %, strings 30.5 %, and tasks
+ * 31 %, tasks_settings.room_bytes. */
+int budget_fit_tasks(uint64_t limit_bytes, uint32_t slots, struct profile_limits *out,
+		     uint64_t *out_room_bytes, struct err *err);
+
 /* Bytes for all rows of a watch in `limit_bytes`, as core/watchlist.h counts them: three quarters of the pages that label,
  * watch row, schema, inner nodes and ledger leave: its rows grow in their places, and pages part. -ENOSPC: under the
  * smallest limit for a watch, 1 MB. */

@@ -70,9 +70,12 @@ static int check_slots(const struct recording *r, struct err *err)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < r->slot_count; i++) {
+	for (uint32_t i = 0; i < r->slot_count + r->task_slot_count; i++) {
 		const struct slot_row *s = &r->slots[i];
 
+		/* The run and its tasks each weigh their own. */
+		if (i > 0 && s->task != s[-1].task)
+			sum = 0;
 		if (s->node != NO_ID && !has_node(r, s->node))
 			return lost(err, "slot", s->id, "its node does not exist");
 		if (!add(&sum, s->running_ns) || !add(&sum, s->waiting_ns) ||
@@ -86,9 +89,13 @@ static int check_contexts(const struct recording *r, struct err *err)
 {
 	uint64_t sum = 0, states = 0, spans = 0, kept = 0;
 
-	for (uint32_t i = 0; i < r->context_count; i++) {
+	for (uint32_t i = 0; i < r->context_count + r->task_context_count; i++) {
 		const struct context_row *c = &r->contexts[i];
-		bool is_good = add(&sum, c->certain_ns) && add(&sum, c->uncertain_ns) &&
+		bool is_good;
+
+		if (i > 0 && c->task != c[-1].task)
+			sum = states = spans = kept = 0;
+		is_good = add(&sum, c->certain_ns) && add(&sum, c->uncertain_ns) &&
 			       add(&states, c->running_ns) && add(&states, c->waiting_ns) &&
 			       add(&states, c->runnable_ns) && add(&kept, c->kept);
 
@@ -137,5 +144,7 @@ int check_recording(const struct recording *r, struct err *err)
 		rc = check_slots(r, err);
 	if (rc == 0)
 		rc = check_contexts(r, err);
-	return rc == 0 ? check_ledger(r, err) : rc;
+	if (rc == 0)
+		rc = check_ledger(r, err);
+	return rc == 0 ? check_tasks(r, err) : rc;
 }

@@ -11,6 +11,10 @@
  * -EBADMSG, with table and row; -ENOMEM. */
 int check_recording(const struct recording *r, struct err *err);
 
+/* Tasks and their names: kinds and states there are, times in order, sums below 2^63; slots and contexts are the run's or those
+ * of a task that has a row. A part of check_recording(). -EBADMSG, with table and row. */
+int check_tasks(const struct recording *r, struct err *err);
+
 /* The rows of a watch: every reference leads to a row, numbers are such as calls can have, parts add up to their frame,
  * every sum stays below 2^63. `has_watch`: the watch row is there. -EBADMSG, with table, column and row. */
 int check_watch(const struct recording *r, bool has_watch, struct err *err);

@@ -14,6 +14,7 @@ const struct store_ops store_sqlite = {
 	.close = sqlite_close,
 	.load = sqlite_load,
 	.fit = budget_fit,
+	.fit_tasks = budget_fit_tasks,
 	.fit_watch = budget_fit_watch,
 };
 

@@ -192,6 +192,21 @@ static int read_watch(struct load *l, struct err *err)
 	return rc;
 }
 
+/* Rows are in the order of tasks: those of the whole run come first, and what reads a recording sees those only. */
+static void part_tasks(struct recording *r)
+{
+	uint32_t slots = 0, contexts = 0;
+
+	while (slots < r->slot_count && r->slots[slots].task <= TASK_RUN)
+		slots++;
+	while (contexts < r->context_count && r->contexts[contexts].task <= TASK_RUN)
+		contexts++;
+	r->task_slot_count = r->slot_count - slots;
+	r->task_context_count = r->context_count - contexts;
+	r->slot_count = slots;
+	r->context_count = contexts;
+}
+
 static int read_tables(struct load *l, unsigned version, struct err *err)
 {
 	struct recording *r = &l->recording;
@@ -210,6 +225,8 @@ static int read_tables(struct load *l, unsigned version, struct err *err)
 		{ &table_window, &r->windows, &r->window_count, 2 },
 		{ &table_slow_frame, &r->slow, &r->slow_count, 2 },
 		{ &table_slow_part, &r->slow_parts, &r->slow_part_count, 2 },
+		{ &table_task, &r->tasks, &r->task_count, 4 },
+		{ &table_task_name, &r->task_names, &r->task_name_count, 4 },
 	};
 	int rc = read_label(l, err);
 
@@ -218,6 +235,8 @@ static int read_tables(struct load *l, unsigned version, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(all) && rc == 0; i++)
 		if (version >= all[i].since)
 			rc = read_table(l, all[i].table, all[i].rows_at, all[i].count, err);
+	if (rc == 0)
+		part_tasks(r);
 	return rc;
 }
 
@@ -227,6 +246,8 @@ static void settle(struct load *l)
 
 	rows_settle(&table_recording, &r->label, 1, &l->text);
 	rows_settle(&table_frame, r->frames, r->frame_count, &l->text);
+	rows_settle(&table_task, r->tasks, r->task_count, &l->text);
+	rows_settle(&table_task_name, r->task_names, r->task_name_count, &l->text);
 	rows_settle(&table_watched, r->watched, r->watched_count, &l->text);
 	if (l->has_watch)
 		rows_settle(&table_watch, &r->watch, 1, &l->text);

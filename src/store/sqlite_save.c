@@ -69,7 +69,8 @@ int sqlite_prepare_writer(struct sqlite_writer *w, struct err *err)
 		{ PUT_CONTEXT, &table_context },     { PUT_LEDGER, &table_ledger },
 		{ PUT_WATCH, &table_watch },	     { PUT_WATCHED, &table_watched },
 		{ PUT_WINDOW, &table_window },	     { PUT_SLOW_FRAME, &table_slow_frame },
-		{ PUT_SLOW_PART, &table_slow_part },
+		{ PUT_SLOW_PART, &table_slow_part }, { PUT_TASK, &table_task },
+		{ PUT_TASK_NAME, &table_task_name },
 	};
 	/* Changes without a task are those of the task that is the whole run: 1. */
 	static const struct {
@@ -84,6 +85,9 @@ int sqlite_prepare_writer(struct sqlite_writer *w, struct err *err)
 		{ DROP_SLOW_FRAME, "DELETE FROM slow_frame WHERE id = ?" },
 		{ DROP_SLOW_PARTS, "DELETE FROM slow_part WHERE slow = ?" },
 		{ CLEAR_WINDOWS, "DELETE FROM window" },
+		{ DROP_TASK, "DELETE FROM task WHERE id = ?" },
+		{ CLEAR_TASK_SLOTS, "DELETE FROM slot WHERE task = ?" },
+		{ CLEAR_TASK_CONTEXTS, "DELETE FROM context WHERE task = ?" },
 		{ BEGIN, "BEGIN IMMEDIATE" },
 		{ COMMIT, "COMMIT" },
 		{ ROLLBACK, "ROLLBACK" },
@@ -170,6 +174,27 @@ static int drop_slow(struct sqlite_writer *w, const struct changes *c)
 	return rc;
 }
 
+/* Tasks that went, and slots and contexts of those and of the ones that are written anew. */
+static int drop_tasks(struct sqlite_writer *w, const struct changes *c)
+{
+	const struct {
+		enum writer_stmt which;
+		const uint32_t *tasks;
+		uint32_t count;
+	} all[] = {
+		{ DROP_TASK, c->gone_tasks, c->gone_task_count },
+		{ CLEAR_TASK_SLOTS, c->gone_tasks, c->gone_task_count },
+		{ CLEAR_TASK_CONTEXTS, c->gone_tasks, c->gone_task_count },
+		{ CLEAR_TASK_SLOTS, c->cleared_tasks, c->cleared_task_count },
+		{ CLEAR_TASK_CONTEXTS, c->cleared_tasks, c->cleared_task_count },
+	};
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; i < ARRAY_LEN(all) && rc == SQLITE_OK; i++)
+		rc = drop(w, all[i].which, all[i].tasks, all[i].count);
+	return rc;
+}
+
 static int drop_all(struct sqlite_writer *w, const struct changes *c)
 {
 	int rc = cut(w, CUT_SLOTS, c->slots_from);
@@ -184,6 +209,8 @@ static int drop_all(struct sqlite_writer *w, const struct changes *c)
 		rc = drop(w, DROP_FRAME, c->gone_frames, c->gone_frame_count);
 	if (rc == SQLITE_OK)
 		rc = drop_slow(w, c);
+	if (rc == SQLITE_OK)
+		rc = drop_tasks(w, c);
 	if (rc == SQLITE_OK && c->windows_merged)
 		rc = run(w->stmts[CLEAR_WINDOWS]);
 	return rc;
@@ -203,6 +230,8 @@ static int put_changes(struct sqlite_writer *w, const struct label *label, const
 		{ PUT_WINDOW, &table_window, c->windows, c->window_count },
 		{ PUT_SLOW_FRAME, &table_slow_frame, c->slow, c->slow_count },
 		{ PUT_SLOW_PART, &table_slow_part, c->slow_parts, c->slow_part_count },
+		{ PUT_TASK, &table_task, c->tasks, c->task_count },
+		{ PUT_TASK_NAME, &table_task_name, c->task_names, c->task_name_count },
 		{ PUT_LABEL, &table_recording, label, 1 },
 	};
 	int rc = drop_all(w, c);

@@ -32,7 +32,7 @@ struct store_ops {
 	/* Writes all changes and the label in one transaction, or nothing. -ENOSPC, -EFBIG, -EIO: the recording stays as
 	 * it was at the last good save, and saving may be tried again: with what then differs from that save, each row
 	 * once (what went and came back is a row, not a gone id). gone_contexts, slots_from and ledger_from are those of
-	 * TASK_RUN. -EFBIG needs SIGXFSZ to be ignored. Waits up to 0.2 s for our own readers. */
+	 * TASK_RUN; other tasks' rows go as a whole, by gone_tasks and cleared_tasks. -EFBIG needs SIGXFSZ to be ignored. Waits up to 0.2 s for our own readers. */
 	int (*save)(void *db, const struct label *label, const struct changes *changes,
 		    struct store_saved *out, struct err *err);
 	/* Packs what fragmented, when no more rows will come: close() does it too, but then its cost is in no label. What
@@ -48,6 +48,9 @@ struct store_ops {
 	/* The largest limits of a profile that fit into `bytes` with `slots` slots. -ENOSPC: they do not fit; the
 	 * message has the largest number of slots that does. */
 	int (*fit)(uint64_t bytes, uint32_t slots, struct profile_limits *out, struct err *err);
+	/* The same for a run with tasks: their rows take at most *out_room_bytes, tasks_settings.room_bytes. */
+	int (*fit_tasks)(uint64_t bytes, uint32_t slots, struct profile_limits *out,
+			 uint64_t *out_room_bytes, struct err *err);
 	/* The same for a watch: what watchlist_settings.room_bytes may be, so that `bytes` hold for ever. -ENOSPC: under the
 	 * smallest size for a watch, 1 MB. */
 	int (*fit_watch)(uint64_t bytes, uint64_t *out_room_bytes, struct err *err);

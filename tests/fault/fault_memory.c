@@ -60,7 +60,10 @@ static int told(int rc, const struct err *err)
 static void add_ticks(struct profile *p, uint64_t from)
 {
 	for (uint64_t i = from; i < from + TICKS; i++) {
-		struct tick tick = { i * TICK_NS, i * TICK_NS, TICK_NS, STATE_RUNNING };
+		struct tick tick = { .from_ns = i * TICK_NS,
+				     .at_ns = i * TICK_NS,
+				     .weight_ns = TICK_NS,
+				     .state = STATE_RUNNING };
 		struct frame path[8];
 		char text[64];
 

@@ -57,7 +57,7 @@ self_test() {
 	must_fail "$1" "a page that is not there" "$2"
 	must_fail "$1" "a store without a schema" "$2"
 	echo 'PRAGMA application_id = 1952543333; -- "tare"' >"$schema/001_x.sql"
-	echo 'PRAGMA user_version = 3;' >>"$schema/001_x.sql"
+	echo 'PRAGMA user_version = 4;' >>"$schema/001_x.sql"
 	echo 'PRAGMA application_id = 1952543334; -- "tarf"' >"$schema/fleet_001.sql"
 	echo 'PRAGMA user_version = 1;' >>"$schema/fleet_001.sql"
 	check "$1" "$place/tree"
@@ -69,7 +69,7 @@ self_test() {
 	must_fail "$1" "another version in a fleet's store" "$2"
 	echo 'PRAGMA user_version = 1;' >>"$schema/fleet_001.sql"
 	check "$1" "$place/tree"
-	echo 'PRAGMA user_version = 4;' >>"$schema/001_x.sql"
+	echo 'PRAGMA user_version = 5;' >>"$schema/001_x.sql"
 	must_fail "$1" "another version in the store" "$2"
 }
 

@@ -81,7 +81,7 @@ static void every_member_of_a_row_is_a_column(void **state)
 
 static void keys_come_first_and_only_the_label_has_none(void **state)
 {
-	static const size_t keys[] = { 0, 1, 1, 2, 2, 1, 1, 1, 2, 1, 2 };
+	static const size_t keys[] = { 0, 1, 1, 2, 2, 1, 1, 1, 2, 1, 2, 1, 1 };
 
 	(void)state;
 	assert_int_equal(table_count, ARRAY_LEN(keys));

@@ -83,7 +83,7 @@ static void column_is_as_described(sqlite3_stmt *info, const struct table *t, si
 					     [FIELD_F64] = "REAL" };
 	const char *type =
 		f->type < ARRAY_LEN(types) && types[f->type] != NULL ? types[f->type] : "INTEGER";
-	bool may_be_null = f->type == FIELD_U32 && !f->is_key;
+	bool may_be_null = (f->type == FIELD_U32 && !f->is_key) || f->type == FIELD_COUNTER;
 	int place_in_key = f->is_key ? (int)i + 1 : 0;
 
 	if (sqlite3_step(info) != SQLITE_ROW)

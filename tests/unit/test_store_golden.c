@@ -21,6 +21,7 @@ static const struct {
 	{ "recording-1.tare", 1, 99999999998, 9998, 0, 17, 25, 0 },
 	{ "recording-2.tare", 2, 99999999998, 9998, 0, 17, 25, 0 },
 	{ "watch-2.tare", 2, 0, 0, 6000, 0, 0, 12 },
+	{ "recording-3.tare", 3, 99999999998, 9998, 0, 17, 25, 0 },
 };
 
 static void load(const char *file, struct recording *out)
@@ -59,6 +60,7 @@ static void every_released_version_opens_with_all_its_sums(void **state)
 		assert_int_equal(r.label.kept, golden[i].kept);
 		assert_int_equal(calls, golden[i].calls);
 		assert_int_equal(steps, golden[i].windows);
+		assert_int_equal(r.task_count + r.task_name_count + r.label.tasks, 0);
 		assert_int_equal(r.label.clock_steps + r.label.suspended_ns + r.label.unread_files,
 				 0);
 		recording_free(&r);

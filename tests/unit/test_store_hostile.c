@@ -142,7 +142,7 @@ static void a_newer_schema_says_which_tare_it_needs(void **state)
 	const char *path = place_file(&place, "x.tare");
 
 	(void)state;
-	make_changed(path, "PRAGMA user_version = 4; UPDATE recording SET tare_version = '7.3.1'");
+	make_changed(path, "PRAGMA user_version = 5; UPDATE recording SET tare_version = '7.3.1'");
 	refused(path, -ENOTSUP, "needs tare >= 7.3.1");
 	make_changed(path, "PRAGMA user_version = 9; DROP TABLE recording");
 	refused(path, -ENOTSUP, "needs a newer tare");
@@ -327,6 +327,14 @@ static void a_recording_of_version_1_opens_and_has_no_watch(void **state)
 	static const char to_version_1[] =
 		"DROP TABLE watch; DROP TABLE watched; DROP TABLE window; DROP TABLE slow_frame;"
 		"DROP TABLE slow_part; PRAGMA user_version = 1;"
+		"DROP TABLE task; DROP TABLE task_name;"
+		"ALTER TABLE recording DROP COLUMN task_source;"
+		"ALTER TABLE recording DROP COLUMN tasks;"
+		"ALTER TABLE recording DROP COLUMN tasks_dropped;"
+		"ALTER TABLE recording DROP COLUMN tasks_unfollowed;"
+		"ALTER TABLE recording DROP COLUMN mark_floods;"
+		"ALTER TABLE recording DROP COLUMN marks_refused;"
+		"ALTER TABLE recording DROP COLUMN task_room_bytes;"
 		"ALTER TABLE recording DROP COLUMN unread_files;"
 		"ALTER TABLE recording DROP COLUMN clock_steps;"
 		"ALTER TABLE recording DROP COLUMN clock_step_ns;"
