@@ -215,6 +215,14 @@ void record_tasks_settle(struct record_tasks *rt)
 
 /* ---- marks ---- */
 
+/* The process that made it, or took it over; 0: it is gone. */
+static pid_t parent_of(pid_t pid)
+{
+	struct procfs_process facts;
+
+	return procfs_process(pid, &facts) == 0 ? facts.parent : 0;
+}
+
 /* Enters a process that no event has told of yet, with those between it and one that is known. False: it is none of the job. */
 static bool is_of_job(struct record_tasks *rt, pid_t pid)
 {
@@ -226,8 +234,7 @@ static bool is_of_job(struct record_tasks *rt, pid_t pid)
 		if (steps == CLIMB_MOST)
 			return false;
 		way[steps++] = (uint32_t)above;
-		if (procfs_parent(above, &above) < 0)
-			return false;
+		above = parent_of(above);
 	}
 	while (above > 0 && steps > 0) {
 		steps--;
@@ -270,18 +277,17 @@ static bool take_mark(struct record_tasks *rt, const struct marks_got *got, stru
 	pid_t pid = got->sender, parent;
 	struct str name;
 
-	if (got->sender <= 0 || !mark_parse(got->bytes, got->len, &mark) ||
-	    !is_of_job(rt, got->sender) || procfs_parent(pid, &parent) < 0)
+	if (pid <= 0 || !mark_parse(got->bytes, got->len, &mark) || !is_of_job(rt, pid))
 		return false;
-	if (mark.is_of_parent) {
-		pid = parent;
-		if (!is_of_job(rt, pid) || procfs_parent(pid, &parent) < 0)
-			return false;
-	}
+	if (mark.is_of_parent)
+		pid = parent_of(pid);
+	if (pid <= 0 || (mark.is_of_parent && !is_of_job(rt, pid)))
+		return false;
+	parent = parent_of(pid);
 	name = task_name_cut(mark.name);
 	b.at_ns = elapsed_of(got, start);
 	b.pid = (uint32_t)pid;
-	b.parent_pid = (uint32_t)parent;
+	b.parent_pid = parent > 0 ? (uint32_t)parent : NO_ID;
 	b.cpu_ns = cpu_now((uint32_t)pid);
 	b.is_end = mark.is_end;
 	b.name_len = name.len;
@@ -434,8 +440,6 @@ static void follow_end(struct record_tasks *rt, const struct life *event)
 
 void record_tasks_life(struct record_tasks *rt, const struct life *event)
 {
-	pid_t parent = 0;
-
 	if (rt->tasks == NULL)
 		return;
 	make_until(rt, event->at_ns);
@@ -448,10 +452,10 @@ void record_tasks_life(struct record_tasks *rt, const struct life *event)
 	/* One that a mark has entered already stays, with its task. */
 	if (event->kind == LIFE_FORK &&
 	    !(rt->source == TASKS_BY_MARKS && task_tree_has(rt->tree, event->pid))) {
-		if (event->parent == 0)
-			procfs_parent((pid_t)event->pid, &parent);
-		task_tree_add(rt->tree, event->pid,
-			      event->parent != 0 ? event->parent : (uint32_t)parent);
+		uint32_t parent =
+			event->parent != 0 ? event->parent : (uint32_t)parent_of((pid_t)event->pid);
+
+		task_tree_add(rt->tree, event->pid, parent);
 	}
 	if (rt->source == TASKS_BY_PROCESS)
 		follow_process(rt, event);

@@ -157,7 +157,10 @@ static void task_row(struct screen *s, const struct task_view *view)
 	text_put_duration(&duration, view->duration_ns);
 	if (view->row->state != TASK_ENDED)
 		text_put(&duration, view->row->state == TASK_CUT ? "✗" : "…");
-	text_put_exact_share(&running, view->ran_ns, view->duration_ns);
+	if (view->is_estimated && view->row->ticks == 0)
+		text_put(&running, "—"); /* neither its account nor a sample says */
+	else
+		text_put_exact_share(&running, view->ran_ns, view->duration_ns);
 	put_number(s, view->row->id, NUMBER_END);
 	screen_to(s, NAME_AT);
 	screen_put_name(s, view->row->name, RUNS_END - NAME_AT - 7 + extra, false);

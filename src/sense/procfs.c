@@ -183,16 +183,6 @@ int procfs_rss_bytes(pid_t pid, uint64_t *out_bytes)
 	return code;
 }
 
-int procfs_parent(pid_t pid, pid_t *out_parent)
-{
-	uint64_t parent;
-	int code = stat_number(pid, 4, &parent);
-
-	if (code == 0)
-		*out_parent = (pid_t)parent;
-	return code;
-}
-
 int procfs_comm(pid_t pid, pid_t tid, char out_comm[PROCFS_COMM_BYTES])
 {
 	char path[PATH_ROOM], text[64];

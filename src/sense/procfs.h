@@ -42,9 +42,6 @@ int procfs_children_cpu_ns(pid_t pid, uint64_t *out_ns);
 /* How much memory of a process is resident. */
 int procfs_rss_bytes(pid_t pid, uint64_t *out_bytes);
 
-/* The process that made it, or took it over. */
-int procfs_parent(pid_t pid, pid_t *out_parent);
-
 /* The thread's own name (any bytes but NUL), NUL-terminated. */
 int procfs_comm(pid_t pid, pid_t tid, char out_comm[PROCFS_COMM_BYTES]);
 

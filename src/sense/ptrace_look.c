@@ -245,7 +245,10 @@ static size_t walk(struct sampler *s, struct ptrace_process *p, struct perf_thre
 static struct tick take_owed(struct sampler *s, struct perf_thread *thread)
 {
 	uint64_t at_ns = mono_elapsed_ns(s->settings.start, (struct mono){ ptrace_now_ns() });
-	struct tick tick = { .weight_ns = thread->owed_ns, .state = STATE_RUNNING };
+	struct tick tick = { .weight_ns = thread->owed_ns,
+			     .state = STATE_RUNNING,
+			     .pid = thread->pid,
+			     .tid = thread->tid };
 
 	if (at_ns > s->last_ns)
 		s->last_ns = at_ns;

@@ -12,13 +12,17 @@
 #define MEMS_MAX      256u /* open at a time */
 #define FEW_THREADS   64u  /* of a process: their children are listed one by one */
 
-static void tell(const struct sampler_sink *sink, enum life_kind kind, uint32_t pid,
+static void tell(const struct sampler *s, const struct sampler_sink *sink, struct life life,
 		 const struct perf_thread *thread)
 {
-	struct life life = { .kind = kind, .pid = pid, .tid = pid };
+	life.tid = life.pid;
+	life.at_ns = mono_elapsed_ns(s->settings.start, (struct mono){ ptrace_now_ns() });
 
 	if (sink == NULL)
 		return;
+	/* Ticks are told at the time of the last one: what comes between them is not before it. */
+	if (life.at_ns < s->last_ns)
+		life.at_ns = s->last_ns;
 	if (thread != NULL) {
 		life.tid = thread->tid;
 		life.comm = (struct str){ thread->comm, thread->comm_len };
@@ -144,7 +148,11 @@ static void list_threads(struct sampler *s, pid_t pid, bool is_late,
 			perf_threads_remove(s->threads, thread);
 		thread = add_thread(s, pid, s->tids.items[i], is_late);
 		if (thread != NULL)
-			tell(sink, is_first ? LIFE_FORK : LIFE_THREAD, (uint32_t)pid, thread);
+			tell(s, sink,
+			     (struct life){ .kind = is_first ? LIFE_FORK : LIFE_THREAD,
+					    .pid = (uint32_t)pid,
+					    .cpu_ns = NOT_MEASURED },
+			     thread);
 	}
 	remove_ended_threads(s, pid);
 }
@@ -225,7 +233,12 @@ static void remove_process(struct sampler *s, size_t at, const struct sampler_si
 	s->ended_ns += p->clock_ns - p->base_ns;
 	perf_threads_remove_process(s->threads, (uint32_t)p->pid);
 	spaces_exit(s->spaces, p->pid);
-	tell(sink, LIFE_EXIT, (uint32_t)p->pid, NULL);
+	tell(s, sink,
+	     (struct life){ .kind = LIFE_EXIT,
+			    .pid = (uint32_t)p->pid,
+			    .cpu_ns = COUNTER(p->clock_ns),
+			    .is_last = true },
+	     NULL);
 	*p = s->processes[--s->process_count];
 }
 
@@ -246,7 +259,10 @@ static void follow_exec(struct sampler *s, struct ptrace_process *p,
 		return;
 	procfs_comm(p->pid, p->pid, comm);
 	perf_thread_name(thread, comm, strlen(comm));
-	tell(sink, LIFE_EXEC, (uint32_t)p->pid, thread);
+	tell(s, sink,
+	     (struct life){
+		     .kind = LIFE_EXEC, .pid = (uint32_t)p->pid, .cpu_ns = COUNTER(p->clock_ns) },
+	     thread);
 }
 
 /* False: it has ended. */
