@@ -87,7 +87,8 @@ static void an_hour_is_summed_when_it_is_over(void **state)
 	suite->ops->close(db);
 }
 
-static void every_kind_of_row_has_its_way_of_summing(void **state)
+/* Three minutes with a function, a database, its I/O and a wait. */
+static void put_every_kind(void *db)
 {
 	struct function_row function = { .server = 1,
 					 .at_wall_ns = BASE_NS,
@@ -112,10 +113,7 @@ static void every_kind_of_row_has_its_way_of_summing(void **state)
 				 .wait_event = STR_LITERAL("DataFileRead"),
 				 .seen = 4,
 				 .looks = 60 };
-	struct found found;
-	void *db = stage_fresh();
 
-	(void)state;
 	for (int i = 0; i < DATABASE_COUNTERS; i++)
 		database.counters[i] = COUNTER(1);
 	for (int i = 0; i < IO_COUNTERS; i++)
@@ -133,6 +131,15 @@ static void every_kind_of_row_has_its_way_of_summing(void **state)
 		batch_add_run(&b, function.at_wall_ns);
 		put_one(db, &b);
 	}
+}
+
+static void every_kind_of_row_has_its_way_of_summing(void **state)
+{
+	struct found found;
+	void *db = stage_fresh();
+
+	(void)state;
+	put_every_kind(db);
 	tidy_all(db, BASE_NS + 2 * DAY_NS, &short_limits);
 	found = found_rows(db, &table_function_day, &FLEET_RANGE_ALL);
 	assert_int_equal(found.count, 1);

@@ -51,15 +51,18 @@ static double mean(const double *values, int count)
 /* CPU time of a process, by the scheduler. */
 static uint64_t cpu_ns(int pid)
 {
-	char path[64];
-	unsigned long long ns = 0;
+	char path[64], line[128], *end = line;
+	uint64_t ns = 0;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
 	file = fopen(path, "r");
-	if (file == NULL || fscanf(file, "%llu", &ns) != 1)
+	if (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		ns = strtoull(line, &end, 10);
+	if (file != NULL)
+		fclose(file);
+	if (end == line)
 		fail_msg("cannot read '%s'", path);
-	fclose(file);
 	return ns;
 }
 

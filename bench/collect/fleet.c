@@ -94,18 +94,12 @@ static pid_t start_fake(int argc, char **argv)
 	return -1;
 }
 
-static uint64_t rss_kb(void)
+static long peak_rss_kb(void)
 {
-	FILE *from = fopen("/proc/self/status", "r");
-	unsigned long kb = 0;
-	char line[128];
+	struct rusage used;
 
-	while (from != NULL && fgets(line, sizeof(line), from) != NULL)
-		if (sscanf(line, "VmHWM: %lu", &kb) == 1)
-			break;
-	if (from != NULL)
-		fclose(from);
-	return kb;
+	getrusage(RUSAGE_SELF, &used);
+	return used.ru_maxrss;
 }
 
 static uint64_t cpu_ns(void)
@@ -152,7 +146,7 @@ static void tell(const struct bench *b, const struct runner *r, unsigned cycles,
 	       (double)s.p95_ns / 1e6, (double)s.model_ns / 1e6, (double)s.run_ns / 1e6,
 	       (double)s.longest_turn_ns / 1e6);
 	printf("cpu: %.1f %% of one core over %.1f s; peak RSS %.1f MB\n", 100 * cpu_s / took_s,
-	       took_s, (double)rss_kb() / 1024);
+	       took_s, (double)peak_rss_kb() / 1024);
 	printf("captures: this slot %u, last %u; scheduled now %u, before %u %u %u\n",
 	       s.slot_captures, s.last_captures, s.slot_scheduled[0], s.slot_scheduled[1],
 	       s.slot_scheduled[2], s.slot_scheduled[3]);
@@ -216,10 +210,22 @@ static int run(struct bench *b, const char *folder, unsigned cycles)
 	return code;
 }
 
+/* A number among our words, or the end of the bench. */
+static uint64_t count_of(const char *word)
+{
+	uint64_t count;
+
+	if (units_parse_count(word, &count) == 0 && count <= UINT32_MAX)
+		return count;
+	fprintf(stderr, "bench_fleet: not a number: '%s'\n", word);
+	exit(2);
+}
+
 int main(int argc, char **argv)
 {
 	struct bench b = { .is_told = getenv("TOLD") != NULL, .is_real = getenv("MADE") == NULL };
 	struct rlimit files = { 65536, 65536 };
+	unsigned cycles;
 	int code;
 	pid_t fake;
 
@@ -228,11 +234,12 @@ int main(int argc, char **argv)
 				"[WAY=COUNT]...\n");
 		return 2;
 	}
-	b.count = (unsigned)atoi(argv[3]);
-	b.cycle_ns = (uint64_t)atoi(argv[5]) * NS_PER_MS;
+	b.count = (unsigned)count_of(argv[3]);
+	b.cycle_ns = count_of(argv[5]) * NS_PER_MS;
+	cycles = (unsigned)count_of(argv[6]);
 	for (int i = 7; i < argc; i++)
-		b.bad +=
-			strchr(argv[i], '=') != NULL ? (unsigned)atoi(strchr(argv[i], '=') + 1) : 0;
+		if (strchr(argv[i], '=') != NULL)
+			b.bad += (unsigned)count_of(strchr(argv[i], '=') + 1);
 	b.servers = calloc(b.count, sizeof(*b.servers));
 	setrlimit(RLIMIT_NOFILE, &files);
 	fake = start_fake(argc, argv);
@@ -240,7 +247,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "bench_fleet: cannot start '%s'\n", argv[1]);
 		return 2;
 	}
-	code = run(&b, argv[2], (unsigned)atoi(argv[6]));
+	code = run(&b, argv[2], cycles);
 	kill(fake, SIGTERM);
 	waitpid(fake, NULL, 0);
 	free(b.servers);

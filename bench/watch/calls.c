@@ -81,7 +81,7 @@ static void wait_for_recorder(void)
 	uint64_t until_ns;
 
 	sink = hot_scope(sink); /* the first use is what a recorder finds */
-	while (!tare_is_watched() && now_ns() < patience_ns)
+	while (now_ns() < patience_ns && !tare_is_watched())
 		;
 	until_ns = now_ns() + UINT64_C(1000000000); /* until it has its interval */
 	while (now_ns() < until_ns)

@@ -88,8 +88,7 @@ static int listen_at(const struct sockaddr_un *at, int *out_fd)
 		rc = -errno;
 	if (rc < 0)
 		return rc;
-	*out_fd = fd;
-	fd = -1;
+	*out_fd = scoped_take_fd(&fd);
 	return 0;
 }
 

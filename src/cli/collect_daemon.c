@@ -36,12 +36,14 @@ static uint64_t own_cpu_ns(void)
 static uint64_t own_rss_bytes(void)
 {
 	FILE *statm = fopen("/proc/self/statm", "re");
-	unsigned long long size, resident;
-	bool is_read = statm != NULL && fscanf(statm, "%llu %llu", &size, &resident) == 2;
+	char line[128], *resident = NULL; /* the second number, in pages */
 
+	if (statm != NULL && fgets(line, sizeof(line), statm) != NULL)
+		resident = strchr(line, ' ');
 	if (statm != NULL)
 		fclose(statm);
-	return is_read ? resident * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+	return resident != NULL ? strtoull(resident, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE)
+				: 0;
 }
 
 int daemon_status(struct daemon *d, struct collect_status *out, struct runner_server **out_servers)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef err_set /* that of the analyzer */
+
 static void __attribute__((format(printf, 3, 0)))
 put(char *out, size_t size, const char *fmt, va_list args)
 {

@@ -8,10 +8,12 @@
 
 int fleet_moments_join(struct fleet_moments *m, const struct fleet_moment *moment)
 {
-	struct fleet_moment *last = m->count > 0 ? &m->rows[m->count - 1] : NULL;
+	struct fleet_moment *last;
 
-	if (last == NULL || last->server != moment->server ||
-	    last->at_wall_ns != moment->at_wall_ns)
+	if (m->count == 0)
+		return fleet_moments_add(m, moment);
+	last = &m->rows[m->count - 1];
+	if (last->server != moment->server || last->at_wall_ns != moment->at_wall_ns)
 		return fleet_moments_add(m, moment);
 	last->span_ns = moment->span_ns > last->span_ns ? moment->span_ns : last->span_ns;
 	return 0;

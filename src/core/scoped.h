@@ -6,4 +6,13 @@
 #define SCOPED(f)    __attribute__((cleanup(f)))
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+/* The descriptor in `*fd`, out of reach of its cleanup: it is the caller's to close. */
+static inline int scoped_take_fd(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
 #endif

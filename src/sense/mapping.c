@@ -52,14 +52,6 @@ static void close_fd(int *fd)
 		close(*fd);
 }
 
-static int take_fd(int *fd)
-{
-	int taken = *fd;
-
-	*fd = -1;
-	return taken;
-}
-
 int mapping_reader_open(pid_t pid, struct mapping_reader **out, struct err *err)
 {
 	SCOPED(close_fd) int fd = mapping_find(pid, err);
@@ -82,7 +74,7 @@ int mapping_reader_open(pid_t pid, struct mapping_reader **out, struct err *err)
 		return status;
 	}
 	(*out)->tick_scale = mapping_calibrate();
-	(*out)->fd = take_fd(&fd);
+	(*out)->fd = scoped_take_fd(&fd);
 	(*out)->pid = pid;
 	return 0;
 }

@@ -420,16 +420,19 @@ int procfs_number(const char *path, int64_t *out_number)
 int64_t procfs_clock_ahead_ns(void)
 {
 	FILE *f = fopen("/proc/self/timens_offsets", "re");
-	long long seconds = 0, ns = 0;
-	char line[128];
+	int64_t ahead_ns = 0;
+	char line[128], *at;
 
 	if (f == NULL)
 		return 0;
-	while (fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "monotonic %lld %lld", &seconds, &ns) == 2)
-			break;
+	while (fgets(line, sizeof(line), f) != NULL) {
+		if (strncmp(line, "monotonic ", 10) != 0)
+			continue;
+		ahead_ns = strtoll(line + 10, &at, 10) * (int64_t)NS_PER_S;
+		ahead_ns += strtoll(at, NULL, 10);
+	}
 	fclose(f);
-	return seconds * (int64_t)NS_PER_S + ns;
+	return ahead_ns;
 }
 
 int procfs_online_cpus(struct procfs_list *list)

@@ -83,8 +83,7 @@ static int make_file(const char *path, int *out_fd, struct err *err)
 		rc = target_publish(&t, false, err);
 	if (rc != 0)
 		return rc;
-	*out_fd = t.fd;
-	t.fd = -1;
+	*out_fd = scoped_take_fd(&t.fd);
 	return 0;
 }
 

@@ -295,9 +295,8 @@ static int collect(struct life *life)
 		struct fleet_tidied tidied;
 		struct wall now = { cycles_wall_ns(cycle) };
 
-		if (told(cycles_put(db, cycle, &life->err), &life->err) == 0)
-			life->acked++;
-		else if (told(cycles_spool(s, cycle, &life->err), &life->err) == 0)
+		if (told(cycles_put(db, cycle, &life->err), &life->err) == 0 ||
+		    told(cycles_spool(s, cycle, &life->err), &life->err) == 0)
 			life->acked++;
 		told(cycles_drain(db, s, &life->err), &life->err);
 		told(fleet_store_sqlite.tidy(db, now, &cycles_limits, 3000000, &tidied, &life->err),

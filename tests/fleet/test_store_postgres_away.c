@@ -187,13 +187,14 @@ static void all_say_away(struct pg_place *p, const struct fleet_batch *batch, do
 		p->ops->size(p->db, &bytes, &err),
 		p->ops->tidy(p->db, (struct wall){ DAWN_NS }, &limits, NS_PER_S, &tidied, &err),
 	};
+	size_t count = ARRAY_LEN(codes);
 
-	for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+	for (size_t i = 0; i < count; i++)
 		assert_int_equal(codes[i], -EHOSTUNREACH);
 	assert_true(was_there && has); /* untouched */
 	assert_non_null(strstr(err.msg, "cannot reach the store"));
 	assert_true(err.works[0] != '\0');
-	assert_true(seconds() - began < most_s * (double)ARRAY_LEN(codes));
+	assert_true(seconds() - began < most_s * (double)count);
 }
 
 static void

@@ -34,7 +34,8 @@ static void check_redacted(const struct text *redacted)
 	while ((token = sql_next(&scan)).kind != SQL_END) {
 		if (token.kind == SQL_COMMENT || token.kind == SQL_BAD)
 			abort();
-		if (token.kind == SQL_STRING && (token.len != 3 || memcmp(token.bytes, "'?'", 3)))
+		if (token.kind == SQL_STRING &&
+		    (token.len != 3 || memcmp(token.bytes, "'?'", 3) != 0))
 			abort();
 		if (token.kind == SQL_NUMBER && token.len > 3)
 			abort();

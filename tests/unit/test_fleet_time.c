@@ -236,7 +236,7 @@ static void a_cycle_is_what_its_number_says_unless_the_visits_say_otherwise(void
 	assert_int_equal(fleet_beat_cycle_ns(&beat), 0);
 	row.reading = READING_VISIT;
 	for (int i = 0; i < 10; i++) {
-		row.cycle = (uint64_t)(28000000 + i);
+		row.cycle = 28000000 + (uint64_t)i;
 		row.at_wall_ns = (int64_t)row.cycle * 60 * S + 41 * S + i * (int64_t)NS_PER_MS;
 		fleet_beat_take(&beat, &row);
 	}

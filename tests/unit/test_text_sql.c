@@ -18,72 +18,72 @@ static struct str str_of(const char *chars)
 	return (struct str){ chars, (uint32_t)strlen(chars) };
 }
 
+static const struct {
+	const char *text;
+	enum plan_reason reason;
+	const char *command;
+} statements[] = {
+	{ "select 1", PLAN_OK, "select" },
+	{ "/* c */ (SELECT 1)", PLAN_OK, "select" },
+	{ "-- x\n((( select 1) union select 2))", PLAN_OK, "select" },
+	{ "/* a /* nested */ vacuum */ select 1", PLAN_OK, "select" },
+	{ "WITH a AS (DELETE FROM t RETURNING *) INSERT INTO u SELECT * FROM a", PLAN_OK,
+	  "insert" },
+	{ "with recursive delete as (select 1), \"update\" as (select 2) select 1", PLAN_OK,
+	  "select" },
+	{ "INSERT INTO t VALUES ($1)", PLAN_OK, "insert" },
+	{ "update t set a = $1", PLAN_OK, "update" },
+	{ "DELETE FROM t", PLAN_OK, "delete" },
+	{ "MERGE INTO t USING u ON true WHEN MATCHED THEN DELETE", PLAN_OK, "merge" },
+	{ "VALUES ($1)", PLAN_OK, "values" },
+	{ "TABLE t", PLAN_OK, "table" },
+	{ "select 1;", PLAN_OK, "select" },
+	{ "select 1; -- done\n ; /* and out */", PLAN_OK, "select" },
+	{ "select ';', $a$;$a$, \"a;b\", E'\\';' -- ;\n", PLAN_OK, "select" },
+	{ "VACUUM t", PLAN_UTILITY, "vacuum" },
+	{ "vacuum (analyze) secret_name", PLAN_UTILITY, "vacuum" },
+	{ "COPY t FROM STDIN", PLAN_UTILITY, "copy" },
+	{ "CALL p($1)", PLAN_UTILITY, "call" },
+	{ "CREATE TABLE x AS SELECT 1", PLAN_UTILITY, "create table" },
+	{ "create or replace function f() returns int begin atomic select 1; select 2; end",
+	  PLAN_UTILITY, "create function" },
+	{ "CREATE UNIQUE INDEX CONCURRENTLY i ON t (a)", PLAN_UTILITY, "create index" },
+	{ "create event trigger e on ddl_command_end execute function f()", PLAN_UTILITY,
+	  "create event trigger" },
+	{ "REFRESH MATERIALIZED VIEW v", PLAN_UTILITY, "refresh materialized view" },
+	{ "COMMENT ON COLUMN t.a IS 'x'", PLAN_UTILITY, "comment" },
+	{ "comment on table t is 'x'", PLAN_UTILITY, "comment table" },
+	{ "BEGIN", PLAN_UTILITY, "begin" },
+	{ "DECLARE c CURSOR FOR SELECT 1", PLAN_UTILITY, "declare" },
+	{ "EXECUTE p(1)", PLAN_UTILITY, "execute" },
+	{ "EXPLAIN (ANALYZE) DELETE FROM t", PLAN_UTILITY, "explain" },
+	{ "ANALYZE SELECT", PLAN_UTILITY, "analyze" },
+	{ "frobnicate canary", PLAN_UTILITY, "other" },
+	{ "selectx", PLAN_UTILITY, "other" },
+	{ "\"select\" 1", PLAN_UTILITY, "other" },
+	{ "select 1; drop table x", PLAN_MANY, "select" },
+	{ "select 1 /* ; */; /**/ select 2", PLAN_MANY, "select" },
+	{ "", PLAN_NO_TEXT, "other" },
+	{ " -- nothing\n /* here */ ;", PLAN_NO_TEXT, "other" },
+	{ "<insufficient privilege>", PLAN_UTILITY, "other" },
+	{ "select 'cut of", PLAN_NO_TEXT, "select" },
+	{ "select $a$ cut of $", PLAN_NO_TEXT, "select" },
+	{ "select \"cut of", PLAN_NO_TEXT, "select" },
+	{ "select 1 /* cut of", PLAN_NO_TEXT, "select" },
+	{ "/* cut of", PLAN_NO_TEXT, "other" },
+};
+
 static void a_statement_is_known_by_its_leading_word(void **state)
 {
 	(void)state;
-	static const struct {
-		const char *text;
-		enum plan_reason reason;
-		const char *command;
-	} cases[] = {
-		{ "select 1", PLAN_OK, "select" },
-		{ "/* c */ (SELECT 1)", PLAN_OK, "select" },
-		{ "-- x\n((( select 1) union select 2))", PLAN_OK, "select" },
-		{ "/* a /* nested */ vacuum */ select 1", PLAN_OK, "select" },
-		{ "WITH a AS (DELETE FROM t RETURNING *) INSERT INTO u SELECT * FROM a", PLAN_OK,
-		  "insert" },
-		{ "with recursive delete as (select 1), \"update\" as (select 2) select 1", PLAN_OK,
-		  "select" },
-		{ "INSERT INTO t VALUES ($1)", PLAN_OK, "insert" },
-		{ "update t set a = $1", PLAN_OK, "update" },
-		{ "DELETE FROM t", PLAN_OK, "delete" },
-		{ "MERGE INTO t USING u ON true WHEN MATCHED THEN DELETE", PLAN_OK, "merge" },
-		{ "VALUES ($1)", PLAN_OK, "values" },
-		{ "TABLE t", PLAN_OK, "table" },
-		{ "select 1;", PLAN_OK, "select" },
-		{ "select 1; -- done\n ; /* and out */", PLAN_OK, "select" },
-		{ "select ';', $a$;$a$, \"a;b\", E'\\';' -- ;\n", PLAN_OK, "select" },
-		{ "VACUUM t", PLAN_UTILITY, "vacuum" },
-		{ "vacuum (analyze) secret_name", PLAN_UTILITY, "vacuum" },
-		{ "COPY t FROM STDIN", PLAN_UTILITY, "copy" },
-		{ "CALL p($1)", PLAN_UTILITY, "call" },
-		{ "CREATE TABLE x AS SELECT 1", PLAN_UTILITY, "create table" },
-		{ "create or replace function f() returns int begin atomic select 1; select 2; end",
-		  PLAN_UTILITY, "create function" },
-		{ "CREATE UNIQUE INDEX CONCURRENTLY i ON t (a)", PLAN_UTILITY, "create index" },
-		{ "create event trigger e on ddl_command_end execute function f()", PLAN_UTILITY,
-		  "create event trigger" },
-		{ "REFRESH MATERIALIZED VIEW v", PLAN_UTILITY, "refresh materialized view" },
-		{ "COMMENT ON COLUMN t.a IS 'x'", PLAN_UTILITY, "comment" },
-		{ "comment on table t is 'x'", PLAN_UTILITY, "comment table" },
-		{ "BEGIN", PLAN_UTILITY, "begin" },
-		{ "DECLARE c CURSOR FOR SELECT 1", PLAN_UTILITY, "declare" },
-		{ "EXECUTE p(1)", PLAN_UTILITY, "execute" },
-		{ "EXPLAIN (ANALYZE) DELETE FROM t", PLAN_UTILITY, "explain" },
-		{ "ANALYZE SELECT", PLAN_UTILITY, "analyze" },
-		{ "frobnicate canary", PLAN_UTILITY, "other" },
-		{ "selectx", PLAN_UTILITY, "other" },
-		{ "\"select\" 1", PLAN_UTILITY, "other" },
-		{ "select 1; drop table x", PLAN_MANY, "select" },
-		{ "select 1 /* ; */; /**/ select 2", PLAN_MANY, "select" },
-		{ "", PLAN_NO_TEXT, "other" },
-		{ " -- nothing\n /* here */ ;", PLAN_NO_TEXT, "other" },
-		{ "<insufficient privilege>", PLAN_UTILITY, "other" },
-		{ "select 'cut of", PLAN_NO_TEXT, "select" },
-		{ "select $a$ cut of $", PLAN_NO_TEXT, "select" },
-		{ "select \"cut of", PLAN_NO_TEXT, "select" },
-		{ "select 1 /* cut of", PLAN_NO_TEXT, "select" },
-		{ "/* cut of", PLAN_NO_TEXT, "other" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(statements); i++) {
 		char command[64] = "?";
 
-		print_message("%s\n", cases[i].text);
+		print_message("%s\n", statements[i].text);
 		assert_int_equal(
-			plan_classify(str_of(cases[i].text), false, command, sizeof(command)),
-			cases[i].reason);
-		assert_string_equal(command, cases[i].command);
+			plan_classify(str_of(statements[i].text), false, command, sizeof(command)),
+			statements[i].reason);
+		assert_string_equal(command, statements[i].command);
 	}
 }
 

@@ -13,7 +13,7 @@
 
 #define WINDOW_NS (10 * NS_PER_S)
 #define PRICE_PPM 10000u
-#define PRICE_PS  (WINDOW_NS * PS_PER_NS / 100)
+#define PRICE_PS  units_ppm_of(WINDOW_NS *PS_PER_NS, PRICE_PPM)
 #define ATTACH_NS (12 * NS_PER_MS)
 #define DETACH_NS (60 * NS_PER_MS)
 #define MOST	  8u

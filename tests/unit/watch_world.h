@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "bpf/watch.bpf.c"
+#include "bpf/watch.bpf.c" /* NOLINT(bugprone-suspicious-include): the programs are what is tested */
 
 #define POINTS	   4u
 #define CPUS	   1200u

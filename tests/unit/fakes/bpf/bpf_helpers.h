@@ -8,8 +8,10 @@
 #include <linux/bpf.h>
 
 #define SEC(name)
+/* NOLINTBEGIN(bugprone-macro-parentheses): a name that is declared bears none */
 #define __uint(name, value) int(*name)[value]
 #define __type(name, value) __typeof__(value) *name
+/* NOLINTEND(bugprone-macro-parentheses) */
 #ifndef __always_inline
 #define __always_inline inline
 #endif
