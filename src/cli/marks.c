@@ -1,6 +1,7 @@
 /* marks.c - datagrams of a job that says what it works on. */
 #include "cli/marks.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/sockios.h>
@@ -66,12 +67,60 @@ int mark_format(const struct mark *mark, char *out, size_t size, size_t *out_len
 
 /* ---- the recorder's side ---- */
 
+static bool is_ours(const struct dirent *entry)
+{
+	return strncmp(entry->d_name, "tare-", 5) == 0 && strlen(entry->d_name) == 11;
+}
+
+/* Is somebody there? Only a socket of ours without a listener says no. */
+static bool is_left(const char *path)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct stat st;
+	bool is_refused;
+	int fd;
+
+	if (lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode) || st.st_uid != geteuid() ||
+	    strlen(path) >= sizeof(at.sun_path))
+		return false;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	memcpy(at.sun_path, path, strlen(path) + 1);
+	is_refused =
+		connect(fd, (const struct sockaddr *)&at, sizeof(at)) < 0 && errno == ECONNREFUSED;
+	close(fd);
+	return is_refused;
+}
+
+/* What recorders left that were killed: a socket that nobody holds, and its folder. */
+static void sweep(const char *parent)
+{
+	DIR *folder = opendir(parent);
+	const struct dirent *entry;
+	char path[sizeof(((struct marks *)NULL)->path)];
+
+	while (folder != NULL && (entry = readdir(folder)) != NULL) {
+		int len = is_ours(entry) ? snprintf(path, sizeof(path), "%s/%s/marks", parent,
+						    entry->d_name)
+					 : -1;
+
+		if (len < 0 || (size_t)len >= sizeof(path) || !is_left(path) || unlink(path) < 0)
+			continue;
+		path[(size_t)len - strlen("/marks")] = '\0';
+		rmdir(path);
+	}
+	if (folder != NULL)
+		closedir(folder);
+}
+
 static int open_folder(struct marks *m, const char *parent)
 {
 	int len = snprintf(m->folder, sizeof(m->folder), "%s/tare-XXXXXX", parent);
 
 	if (len < 0 || (size_t)len >= sizeof(m->folder))
 		return -ENAMETOOLONG;
+	sweep(parent);
 	if (mkdtemp(m->folder) == NULL) {
 		m->folder[0] = '\0';
 		return -errno;

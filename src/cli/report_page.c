@@ -147,9 +147,11 @@ static void put_bar(struct text *t, const struct page *p)
 		"<a class=\"skip\" href=\"#findings\">Skip to the findings</a>\n"
 		"<header class=\"bar\"><div class=\"mark\"><span aria-hidden=\"true\">→0←</span>"
 		"tare %s</div>\n<nav aria-label=\"Sections\" id=\"sections\">"
-		"<a href=\"#findings\">Findings <b>%zu</b></a>"
-		"<a href=\"#ledger\">Ledger</a></nav>\n</header>\n",
+		"<a href=\"#findings\">Findings <b>%zu</b></a>",
 		p->kind->instrument, p->findings->count);
+	if (p->kind->put_links != NULL)
+		p->kind->put_links(t, p);
+	text_put(t, "<a href=\"#ledger\">Ledger</a></nav>\n</header>\n");
 }
 
 static void put_head(struct text *t, const struct page *p)
@@ -249,6 +251,8 @@ static int make_page(struct text *t, const struct page *p, struct err *err)
 	put_head(t, p);
 	put_plain(t, p);
 	put_findings(t, p->findings);
+	if (p->kind->put_sections != NULL)
+		p->kind->put_sections(t, p);
 	put_end(t, p, &data);
 	return t->has_failed ? report_failed(-ENOMEM, err) : 0;
 }

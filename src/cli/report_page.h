@@ -30,14 +30,16 @@ struct page_kind {
 	const char *proof;	/* under "Ledger": how its numbers are known; ours, no markup */
 	page_put_fn put_title;	/* plain text: what ran */
 	page_put_fn put_what;	/* one line over the verdict: what ran, where, when, how it ended */
-	page_put_fn put_verdict; /* inside <h1>; page_put_words() of the verdict */
-	page_put_fn put_scale;	 /* its whisker, by page_put_whisker(); may be NULL */
-	page_put_fn put_leads;	 /* two or three <li> */
-	page_put_fn put_first;	 /* a whole <table> of the five largest; may be NULL */
-	page_put_fn put_label;	 /* pairs, by page_put_fact() */
-	page_put_fn put_plain;	 /* tables for readers without a script; may be NULL */
-	page_put_fn put_ledger;	 /* a whole <table>, or several */
-	page_put_fn put_foot;	 /* <span>s beside the file's name; may be NULL */
+	page_put_fn put_verdict;  /* inside <h1>; page_put_words() of the verdict */
+	page_put_fn put_scale;	  /* its whisker, by page_put_whisker(); may be NULL */
+	page_put_fn put_leads;	  /* two or three <li> */
+	page_put_fn put_first;	  /* a whole <table> of the five largest; may be NULL */
+	page_put_fn put_label;	  /* pairs, by page_put_fact() */
+	page_put_fn put_plain;	  /* tables for readers without a script; may be NULL */
+	page_put_fn put_ledger;	  /* a whole <table>, or several */
+	page_put_fn put_links;	  /* <a>s to its own sections behind the findings; may be NULL */
+	page_put_fn put_sections; /* those <section>s; may be NULL */
+	page_put_fn put_foot;	  /* <span>s beside the file's name; may be NULL */
 	/* Writes the members of the data's object, which is open. With each halving of p->halvings about half as many rows;
 	 * what is left out is counted, and the count is written. A failure fills `err`. */
 	int (*put_data)(struct json *j, const struct page *p, struct err *err);
@@ -131,6 +133,12 @@ int watch_page(struct app *app, const struct report *r, const struct report_opts
 	       struct err *err);
 int fleet_page(struct app *app, struct fleet_report *r, const struct report_opts *opts,
 	       struct err *err);
+
+/* ---- report_page_tasks.c ---- */
+
+/* The link to the section of tasks, and the section; nothing where the run is not parted. */
+void page_put_tasks_link(struct text *t, const struct report *r);
+void page_put_tasks(struct text *t, const struct report *r);
 
 /* ---- report_page_record_data.c ---- */
 

@@ -257,6 +257,16 @@ static void put_ledger(struct text *t, const struct page *p)
 	page_put_parts(t, label, parts, ARRAY_LEN(parts));
 }
 
+static void put_links(struct text *t, const struct page *p)
+{
+	page_put_tasks_link(t, report_of(p));
+}
+
+static void put_sections(struct text *t, const struct page *p)
+{
+	page_put_tasks(t, report_of(p));
+}
+
 static const struct page_kind kind = {
 	.instrument = "record",
 	.proof = "What recording took, part by part, as a share of one CPU.",
@@ -269,6 +279,8 @@ static const struct page_kind kind = {
 	.put_label = put_label,
 	.put_plain = put_plain,
 	.put_ledger = put_ledger,
+	.put_links = put_links,
+	.put_sections = put_sections,
 	.put_data = record_page_data,
 };
 

@@ -148,6 +148,14 @@ static void put_number(struct screen *s, uint64_t number, size_t end)
 	s->has_failed |= t.has_failed;
 }
 
+void task_put_running(struct text *t, const struct task_view *view)
+{
+	if (view->is_estimated && view->row->ticks == 0)
+		text_put(t, "—");
+	else
+		text_put_exact_share(t, view->ran_ns, view->duration_ns);
+}
+
 static void task_row(struct screen *s, const struct task_view *view)
 {
 	SCOPED(text_free) struct text duration = TEXT_EMPTY;
@@ -157,10 +165,7 @@ static void task_row(struct screen *s, const struct task_view *view)
 	text_put_duration(&duration, view->duration_ns);
 	if (view->row->state != TASK_ENDED)
 		text_put(&duration, view->row->state == TASK_CUT ? "✗" : "…");
-	if (view->is_estimated && view->row->ticks == 0)
-		text_put(&running, "—"); /* neither its account nor a sample says */
-	else
-		text_put_exact_share(&running, view->ran_ns, view->duration_ns);
+	task_put_running(&running, view);
 	put_number(s, view->row->id, NUMBER_END);
 	screen_to(s, NAME_AT);
 	screen_put_name(s, view->row->name, RUNS_END - NAME_AT - 7 + extra, false);
@@ -179,46 +184,40 @@ static void put_line(struct screen *s, const struct text *line)
 	s->has_failed |= line->has_failed;
 }
 
-/* What is not in the list, and how to see one. */
-static void tasks_left_out(struct screen *s, const struct label *l, uint32_t rows, uint32_t shown)
+void task_put_left_out(struct text *t, const struct label *l, uint32_t rows, uint32_t shown)
 {
-	SCOPED(text_free) struct text line = TEXT_EMPTY;
-
-	text_put_counted(&line, l->tasks, "task");
-	text_put(&line, " by ");
-	text_put_cut(&line, l->task_source, 60);
+	text_put_counted(t, l->tasks, "task");
+	text_put(t, " by ");
+	text_put_cut(t, l->task_source, 60);
 	if (shown < rows)
-		text_printf(&line, "; %u more: tare report --all", rows - shown);
+		text_printf(t, "; %u more: tare report --all", rows - shown);
 	if (l->tasks_dropped > 0) {
-		text_put(&line, "; ");
-		text_put_exact(&line, l->tasks_dropped);
-		text_put(&line, " that ended are only counted");
+		text_put(t, "; ");
+		text_put_exact(t, l->tasks_dropped);
+		text_put(t, " that ended are only counted");
 	}
 	if (l->tasks_unfollowed > 0) {
-		text_put(&line, "; ");
-		text_put_exact(&line, l->tasks_unfollowed);
-		text_put(&line, " began while too many ran");
+		text_put(t, "; ");
+		text_put_exact(t, l->tasks_unfollowed);
+		text_put(t, " began while too many ran");
 	}
-	text_put(&line, "; one of them: tare report --task N");
-	put_line(s, &line);
-	text_clear(&line);
 	if (l->mark_floods > 0) {
-		text_put(&line, "marks came too fast for ");
-		text_put_counted(&line, l->mark_floods, "second");
-		text_put(&line, ": those behind were not read");
-		put_line(s, &line);
+		text_put(t, "; marks came too fast in ");
+		text_put_counted(t, l->mark_floods, "second");
+		text_put(t, ", the rest was not read");
 	}
-	if (l->marks_refused == 0)
-		return;
-	text_clear(&line);
-	text_put_counted(&line, l->marks_refused, "datagram");
-	text_put(&line, " refused: no mark, or not from the job");
-	put_line(s, &line);
+	if (l->marks_refused > 0) {
+		text_put(t, "; ");
+		text_put_counted(t, l->marks_refused, "datagram");
+		text_put(t, " refused, no mark or not from the job");
+	}
+	text_put(t, "; one of them: tare report --task N");
 }
 
 void table_tasks(struct screen *s, const struct recording *r, const struct task_views *tasks,
 		 bool shows_all)
 {
+	SCOPED(text_free) struct text rest = TEXT_EMPTY;
 	uint32_t count = tasks->count;
 	size_t extra = extra_columns(s) / 2;
 
@@ -235,7 +234,8 @@ void table_tasks(struct screen *s, const struct recording *r, const struct task_
 	screen_end(s);
 	for (uint32_t i = 0; i < count; i++)
 		task_row(s, &tasks->views[i]);
-	tasks_left_out(s, &r->label, tasks->count, count);
+	task_put_left_out(&rest, &r->label, tasks->count, count);
+	put_line(s, &rest);
 	screen_end(s);
 }
 

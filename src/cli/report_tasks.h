@@ -44,6 +44,12 @@ void task_views_free(struct task_views *v);
 const char *task_state_word(uint32_t state);
 const char *task_kind_word(uint32_t kind);
 
+/* How much of its duration it ran, of one CPU: exact, or by its samples; "—": neither is known. */
+void task_put_running(struct text *t, const struct task_view *view);
+
+/* How many tasks there were, what told them apart, and what is not in a list of `shown` of `rows`: one sentence. */
+void task_put_left_out(struct text *t, const struct label *l, uint32_t rows, uint32_t shown);
+
 /* "by task": nothing where the run is not parted. `shows_all`: every task that has a row. */
 void table_tasks(struct screen *s, const struct recording *r, const struct task_views *tasks,
 		 bool shows_all);

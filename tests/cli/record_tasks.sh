@@ -5,7 +5,9 @@
 "$tare" doctor >/dev/null || skip_all 'tare record does not work here'
 command -v sqlite3 >/dev/null || skip_all 'no sqlite3'
 PATH=$(dirname "$tare"):$PATH
-export PATH
+# What a recorder that is killed leaves is in our folder.
+XDG_RUNTIME_DIR=$place
+export PATH XDG_RUNTIME_DIR
 
 ask() {
 	sqlite3 -readonly "$1" "$2"
@@ -65,6 +67,15 @@ check 'a task that is not there is refused' status_is 2
 check 'and the way to the list is told' err_has 'tare report --all'
 run "$tare" report --task import --html x.html job.tare
 check 'a page of one task is refused' status_is 2
+
+run "$tare" report --html job.html job.tare
+if grep -q 'built without its viewer' err; then
+	skip 'the page has the tasks' 'no viewer'
+else
+	check 'the page has the tasks' grep -q '<section id="tasks">.*tasks by marks' job.html
+fi
+"$tare" report --json job.tare >job.json
+check 'JSON has the tasks and the counts of their names' sh -c 'grep -q "\"top_function\"" job.json && grep -q "\"log2_count\"" job.json'
 
 # The three lines of docs/tasks.md, as they stand there.
 example() {
@@ -133,6 +144,29 @@ END
 run "$tare" record -q --tasks marks --every 1ms -o dies.tare -- sh dies.sh
 check 'a job that is killed has its status' status_is 137
 check 'and its task its partial profile' says dies.tare 'SELECT name, state, kept > 10 FROM task' 'last|2|1'
+
+# A recorder that dies leaves what it saved: the task that ran says so.
+cat >long.sh <<'END'
+echo $$ >long.pid
+tare mark 'long </script><b>'
+while :; do :; done
+END
+"$tare" record -q --tasks marks --every 1ms --price 100% -o killed.tare -- sh long.sh 2>err &
+recorder=$!
+i=0
+until [ "$(ask killed.tare 'SELECT count(*) FROM task' 2>/dev/null || echo 0)" = 1 ] || [ $i -ge 100 ]; do
+	sleep 0.1
+	i=$((i + 1))
+done
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null
+kill -KILL "$(cat long.pid)"
+run "$tare" report --html killed.html killed.tare
+check 'a recorder that is killed leaves a recording with its tasks' status_is 0
+check 'a task that ran says so' says killed.tare 'SELECT state, kept > 10 FROM task' '0|1'
+run "$tare" record -q --tasks marks -o next.tare -- true
+check 'the next recorder takes away the socket that was left' test "$(find . -name marks | wc -l)" = 0
+[ ! -e killed.html ] || check 'a name is text on the page' sh -c '! grep -q "</script><b>" killed.html'
 
 # Each process, and each program in it.
 run "$tare" record -q --tasks processes -o proc.tare -- sh -c 'true; /bin/true; exec /bin/true'

@@ -157,6 +157,38 @@ static void what_was_saved_of_tasks_comes_back(void **state)
 	run_close(&k);
 }
 
+/* Long names, heavy ticks, all batches, memory of terabytes, paths that never come again: every save still finds its room. */
+static void the_worst_rows_fit(void **state)
+{
+	struct kept_run k;
+	char name[256], path[64];
+
+	(void)state;
+	run_open(&k, "worst.tare");
+	for (uint32_t i = 0; i < 400; i++) {
+		uint32_t task;
+
+		for (size_t b = 0; b < sizeof(name) - 1; b++)
+			name[b] = (char)('a' + rng_below(&k.coins, 26));
+		name[255] = '\0';
+		task = stage_begin(&k.stage, name);
+		for (uint32_t n = 0; n < 200; n++) {
+			k.stage.clock_ns += 1 + rng_below(&k.coins, UINT64_C(1) << 40);
+			snprintf(path, sizeof(path), "t;main;%08x%08x",
+				 (unsigned)rng_next(&k.coins), (unsigned)rng_next(&k.coins));
+			stage_tick(&k.stage, task, path);
+			tasks_memory(k.stage.tasks, task, k.stage.clock_ns,
+				     rng_below(&k.coins, UINT64_C(1) << 41) + 1);
+		}
+		if (i % 3 != 0)
+			stage_end(&k.stage, task);
+		if (i % 20 == 0)
+			save(&k);
+	}
+	save(&k);
+	run_close(&k);
+}
+
 static void corrupt(const char *path, const char *sql)
 {
 	sqlite3 *db;
@@ -212,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_saved_of_tasks_comes_back),
+		cmocka_unit_test(the_worst_rows_fit),
 		cmocka_unit_test(foreign_rows_of_tasks_are_refused),
 	};
 	int failed;

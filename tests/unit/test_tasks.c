@@ -49,6 +49,7 @@ static void a_task_shorter_than_a_period_has_its_row(void **state)
 
 	(void)state;
 	tasks_stage_open(&s, &settings);
+	s.clock_ns = 5 * NS_PER_S;
 	task = stage_begin(&s, "blink");
 	s.clock_ns += NS_PER_MS;
 	stage_end(&s, task);
@@ -308,6 +309,40 @@ static void tasks_that_run_are_bounded_too(void **state)
 	tasks_stage_close(&s);
 }
 
+static void tasks_that_run_lose_their_profiles_at_last(void **state)
+{
+	enum { TASKS = 50, TICKS = 100 };
+	struct tasks_settings settings = tasks_roomy();
+	struct tasks_stage s;
+	struct changes c = CHANGES_EMPTY;
+	uint32_t ids[TASKS], bare = 0;
+	char path[32];
+
+	(void)state;
+	settings.room_bytes = TASKS_LEAST_ROOM;
+	tasks_stage_open(&s, &settings);
+	for (uint32_t i = 0; i < TASKS; i++)
+		ids[i] = stage_begin(&s, "worker");
+	for (uint32_t i = 0; i < TASKS; i++) {
+		for (uint32_t k = 0; k < TICKS; k++) {
+			snprintf(path, sizeof(path), "t;main;f%u", k % 40);
+			stage_tick(&s, ids[i], path);
+		}
+		changes_reset(&c);
+		assert_int_equal(tasks_changes(s.tasks, &c), 0);
+		assert_true(tasks_bytes(s.tasks) <= settings.room_bytes);
+		tasks_saved(s.tasks);
+	}
+	for (uint32_t i = 0; i < TASKS; i++) {
+		assert_int_equal(tasks_row(s.tasks, ids[i])->ticks, TICKS);
+		assert_true(tasks_row(s.tasks, ids[i])->weight_ns == TICKS * BASE_NS);
+		bare += tasks_profile(s.tasks, ids[i]) == NULL;
+	}
+	assert_in_range(bare, 1, TASKS - 1);
+	changes_free(&c);
+	tasks_stage_close(&s);
+}
+
 static void paths_of_tasks_that_went_are_given_back(void **state)
 {
 	struct tasks_settings settings = tasks_roomy();
@@ -322,10 +357,12 @@ static void paths_of_tasks_that_went_are_given_back(void **state)
 	task = stage_begin(&s, "a");
 	for (uint32_t i = 0; i < 100; i++) {
 		struct frame path[4];
-		size_t depth = made_path("t;main;only", path, ARRAY_LEN(path));
+		size_t depth =
+			made_path(i < 99 ? "t;main;only" : "t;main;held", path, ARRAY_LEN(path));
+		/* The last one's group stays open. */
 		struct tick tick = { .from_ns = s.clock_ns,
 				     .at_ns = s.clock_ns,
-				     .weight_ns = BASE_NS };
+				     .weight_ns = i < 99 ? BASE_NS : BASE_NS - 1 };
 
 		tasks_wants(s.tasks, task, &tick);
 		tasks_add(s.tasks, task, &tick, path, depth);
@@ -388,6 +425,7 @@ int main(void)
 		cmocka_unit_test(ended_ones_lose_detail_before_any_goes),
 		cmocka_unit_test(the_fastest_go_when_detail_is_not_enough),
 		cmocka_unit_test(tasks_that_run_are_bounded_too),
+		cmocka_unit_test(tasks_that_run_lose_their_profiles_at_last),
 		cmocka_unit_test(paths_of_tasks_that_went_are_given_back),
 		cmocka_unit_test(ended_tasks_yield_to_new_paths),
 	};
