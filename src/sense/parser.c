@@ -72,6 +72,7 @@ static int ask(struct parser *p, const struct parser_file *file, struct parser_a
 	question->question.linked_mask = file->linked_mask << 1;
 	question->most_wait_ns = PARSER_WAIT_NS;
 	rc = parser_link_ask(&p->link, question, out);
+	question->fds = NULL; /* they end here */
 	if (rc < 0)
 		return rc;
 	/* These mean something else of us. */

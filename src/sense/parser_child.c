@@ -245,8 +245,8 @@ static int add_name(struct names *n, const struct place_names_row *row)
 				    .kind = (uint8_t)row->kind,
 				    .rank = row->rank,
 				    .is_default = row->is_default };
-	void *rows = n->rows;
 	int rc = keep_text(n, row->name, &name.name_at);
+	void *rows;
 
 	/* Neighbours mostly have one version: its text once. */
 	if (rc == 0 && row->version.len > 0 && row->version.bytes != n->last_version.bytes) {
@@ -254,6 +254,7 @@ static int add_name(struct names *n, const struct place_names_row *row)
 		n->last_version = row->version;
 	}
 	name.version_at = n->last_version_at;
+	rows = n->rows;
 	if (rc == 0)
 		rc = grow(&rows, &n->room, n->count + 1, MAX_NAMES, sizeof(name));
 	n->rows = rows;
