@@ -215,8 +215,8 @@ static void foreign_rows_of_tasks_are_refused(void **state)
 		"UPDATE task_name SET begun = 0 WHERE ended > 0",
 		"UPDATE task_name SET longest_ns = total_ns + 1",
 		"UPDATE task_name SET total_ns = 9223372036854775807, begun = begun",
-		"INSERT INTO slot SELECT 0, id, node, 0, 0, 0, 0, 0, 0 FROM slot WHERE task = 1 "
-		"LIMIT 1",
+		("INSERT INTO slot SELECT 0, id, node, 0, 0, 0, 0, 0, 0 FROM slot WHERE task = 1 "
+		 "LIMIT 1"),
 	};
 	char copy[4200];
 

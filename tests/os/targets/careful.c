@@ -204,13 +204,10 @@ static int masks(int count)
 static int empty_slowly(int fd)
 {
 	static char bytes[16384];
-	uint64_t all = 0;
 	ssize_t len;
 
-	while ((len = read(fd, bytes, sizeof(bytes))) > 0) {
-		all += (uint64_t)len;
+	while ((len = read(fd, bytes, sizeof(bytes))) > 0)
 		spin(20000);
-	}
 	return len < 0;
 }
 
