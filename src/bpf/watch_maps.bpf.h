@@ -3,31 +3,17 @@
 #ifndef TARE_BPF_WATCH_MAPS_BPF_H
 #define TARE_BPF_WATCH_MAPS_BPF_H
 
-#include <asm/ptrace.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-#include <linux/bpf.h>
-#include <stdbool.h>
-
-#ifdef __bpf__
-typedef __u64 uint64_t;
-typedef __s64 int64_t;
-typedef __u32 uint32_t;
-typedef __u16 uint16_t;
-typedef __u8 uint8_t;
-#define UINT32_C(number) number##u
-#define SETTING		 const volatile
-/* The compiler knows that the depth is below WATCH_DEPTH and would drop the mask; the verifier needs it. */
-#define WITHIN_DEPTH(depth) asm volatile("%0 &= 63" : "+r"(depth))
-#else /* tests run the programs as they are, and change settings */
-#define SETTING
-#define WITHIN_DEPTH(depth) ((depth) %= WATCH_DEPTH)
-#endif
-
+#include "bpf/kernel.bpf.h"
 #include "bpf/watch.h"
 #include "core/bucket.h"
 #include "core/gap.h"
+
+#ifdef __bpf__
+/* The compiler knows that the depth is below WATCH_DEPTH and would drop the mask; the verifier needs it. */
+#define WITHIN_DEPTH(depth) asm volatile("%0 &= 63" : "+r"(depth))
+#else
+#define WITHIN_DEPTH(depth) ((depth) %= WATCH_DEPTH)
+#endif
 
 /* Of the kernel's structs, the members that are read; their places are found when the program is loaded. */
 struct xol_area {
@@ -131,18 +117,6 @@ struct hit {
 	uint32_t at;	 /* the point's number */
 	bool is_counted; /* and not timed */
 };
-
-/* Adds, also while another task does. */
-static __always_inline void add(uint64_t *word, uint64_t by)
-{
-	__sync_fetch_and_add(word, by);
-}
-
-/* Reads a word that others change. */
-static __always_inline uint64_t read_once(const uint64_t *word)
-{
-	return *(const volatile uint64_t *)word;
-}
 
 /* Counters of point `at` on this CPU; NULL: cannot be. */
 static __always_inline struct watch_counter *counter_of(uint32_t at)

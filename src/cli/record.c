@@ -23,7 +23,7 @@ static const struct opt record_opt_rows[] = {
 	{ "every", 'e', OPT_DURATION, offsetof(struct record_opts, every_ns), "TIME", "10ms",
 	  "first sampling period" },
 	{ "engine", 0, OPT_TEXT, offsetof(struct record_opts, engine), "NAME", NULL,
-	  "look by perf or ptrace; without it, by the best one that is permitted" },
+	  "look by perf, bpf or ptrace; without it, by perf or else ptrace" },
 	{ "slots", 0, OPT_COUNT, offsetof(struct record_opts, slots), "N", "1024",
 	  "slots of the timeline: a power of two from 16 to 65536" },
 	{ "max-size", 0, OPT_SIZE, offsetof(struct record_opts, run.max_bytes), "SIZE", "4MB",

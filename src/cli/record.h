@@ -47,6 +47,8 @@ struct session {
 	uint64_t still_ns;	    /* of the open window's charge: what no period makes less */
 	uint64_t stopped_ns, stopped_at_window_ns; /* facts.stopped_ns */
 	uint64_t copying_seen_ns;		   /* of facts.copying_ns, booked as sampling */
+	bool is_kernel_measured;		   /* and kernel_ns, facts too */
+	uint64_t kernel_ns, kernel_at_window_ns;
 };
 
 /* Sampling as an instrument; its session is a struct session. */

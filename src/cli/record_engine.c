@@ -7,7 +7,7 @@
 #include "sense/perf_open.h"
 
 /* The first one is taken when none is named. */
-static const struct sampler_ops *const engines[] = { &sampler_perf, &sampler_ptrace };
+static const struct sampler_ops *const engines[] = { &sampler_perf, &sampler_bpf, &sampler_ptrace };
 
 static const struct sampler_ops *find(const char *name)
 {
@@ -23,7 +23,8 @@ int record_engine_check(const char *name, struct err *err)
 		return 0;
 	err_set(err, -EINVAL, "cannot sample with engine '%.40s': there is none of this name",
 		name);
-	return err_mend(err, "--engine takes perf or ptrace; leave it out for the best one here");
+	return err_mend(err,
+			"--engine takes perf, bpf or ptrace; leave it out for the best one here");
 }
 
 /* A filter of system calls in our way, where the kernel's own rules would permit it. */

@@ -68,6 +68,8 @@ void record_label_engine(struct session *s)
 		l->kernel_tick_ps = facts.stopped_ns * PS_PER_NS / s->run.label.ticks;
 	s->stopped_ns = facts.stopped_ns;
 	s->costs = facts.costs;
+	s->kernel_ns = facts.kernel_ns;
+	s->is_kernel_measured = facts.is_kernel_measured;
 	s->ran_ns = facts.ran_ns;
 	s->waited_ns = facts.waited_ns;
 	/* Of threads that came and went between two looks, only the kernel's account of the whole job tells. */

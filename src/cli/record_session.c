@@ -179,6 +179,11 @@ static void charge_job(struct session *s)
 		       since(s->stopped_at_window_ns, s->stopped_ns);
 	s->stopped_at_window_ns = s->stopped_ns;
 	s->still_ns = charge.still_ns;
+	if (s->is_kernel_measured) {
+		w->kernel_ns = since(s->kernel_at_window_ns, s->kernel_ns);
+		s->still_ns = 0;
+		s->kernel_at_window_ns = s->kernel_ns;
+	}
 	s->switches_at_window = s->switches;
 	s->clock_at_window_ns = l->clock_ns;
 }

@@ -24,7 +24,7 @@ struct module {
 	struct str name;
 	uint64_t file_bytes;
 	size_t bytes;
-	uint32_t holders;
+	uint32_t holders, mark;
 	struct sources sources;
 	const struct frame **frame_of; /* by symbol, then by function, then the nameless rest */
 };
@@ -54,6 +54,16 @@ struct modules {
 const struct tables *module_tables(const struct module *m)
 {
 	return &m->tables;
+}
+
+uint32_t module_mark(const struct module *m)
+{
+	return m->mark;
+}
+
+void module_set_mark(struct module *m, uint32_t mark)
+{
+	m->mark = mark;
 }
 
 struct str module_name(const struct module *m)

@@ -27,6 +27,10 @@ void module_drop(struct module *m);
 /* The tables of the file. Live as long as it is held. */
 const struct tables *module_tables(const struct module *m);
 
+/* A number that an engine keeps with the file; 0 at first. */
+uint32_t module_mark(const struct module *m);
+void module_set_mark(struct module *m, uint32_t mark);
+
 /* The file's name without folders; lives as long as the names. */
 struct str module_name(const struct module *m);
 

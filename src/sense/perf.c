@@ -38,10 +38,8 @@ static uint64_t now_ns(void)
 	return clock_now_ns(CLOCK_MONOTONIC);
 }
 
-static void sampler_close(struct sampler *s)
+void perf_end(struct sampler *s)
 {
-	if (s == NULL)
-		return;
 	perf_events_close(&s->events);
 	perf_rings_close(&s->rings);
 	if (s->root_fd >= 0)
@@ -52,13 +50,21 @@ static void sampler_close(struct sampler *s)
 	spaces_close(s->spaces);
 	procfs_list_free(&s->list);
 	procfs_list_free(&s->pids);
+	s->root_fd = s->wait_fd = -1;
+	s->threads = NULL;
+	s->spaces = NULL;
+}
+
+static void sampler_close(struct sampler *s)
+{
+	if (s == NULL)
+		return;
+	perf_end(s);
 	free(s);
 }
 
-static uint32_t pages_for(size_t cpus, const char *switched_off)
+static uint32_t pages_for(size_t cpus, uint32_t pages, const char *switched_off)
 {
-	uint32_t pages = PERF_RING_PAGES;
-
 	if (perf_is_switched_off(switched_off, "large_rings"))
 		return PERF_RING_PAGES_MIN;
 	while (pages > RING_PAGES_FEW &&
@@ -67,7 +73,7 @@ static uint32_t pages_for(size_t cpus, const char *switched_off)
 	return pages;
 }
 
-static int open_rings(struct sampler *s, struct err *err)
+static int open_rings(struct sampler *s, uint32_t pages, struct err *err)
 {
 	struct procfs_list cpus = { 0 };
 	int error = procfs_online_cpus(&cpus);
@@ -76,7 +82,8 @@ static int open_rings(struct sampler *s, struct err *err)
 		err_set(err, error, "cannot tell which CPUs are online");
 	else
 		error = perf_rings_open(&s->rings, &cpus,
-					pages_for(cpus.count, s->settings.switched_off), err);
+					pages_for(cpus.count, pages, s->settings.switched_off),
+					err);
 	procfs_list_free(&cpus);
 	return error;
 }
@@ -119,7 +126,6 @@ static int open_events(struct sampler *s, struct err *err)
 	pid_t pid = s->settings.pid;
 	int error;
 
-	s->generation = 1;
 	s->events.period_ns = perf_period_in_reach(s->settings.period_ns);
 	s->events.starts_at_exec = s->settings.starts_at_exec;
 	s->old_period_ns = s->events.period_ns;
@@ -148,15 +154,21 @@ static void explain_kernel(struct sampler *s)
 			 "not allowed (kernel.perf_event_paranoid is %lld)", (long long)paranoid);
 }
 
-static int open_parts(struct sampler *s, struct err *err)
+int perf_begin(struct sampler *s, const struct sampler_settings *settings, uint32_t pages,
+	       struct err *err)
 {
-	struct frame marker = { .kind = FRAME_MARKER, .name = STR_LITERAL("[kernel]") };
-	int error = perf_means_find(&s->means, s->settings.switched_off, err);
+	int error;
 
-	s->kernel_key = frame_key(&marker, 0);
+	s->settings = *settings;
+	/* Records are stamped by another clock than ours in a time namespace: elapsed times are taken on theirs. */
+	s->ahead_ns = procfs_clock_ahead_ns();
+	s->settings.start.ns -= (uint64_t)s->ahead_ns;
+	s->root_fd = -1;
+	s->wait_fd = -1;
+	s->generation = 1;
+	perf_raise_file_limit();
 	explain_kernel(s);
-	if (error == 0)
-		error = open_rings(s, err);
+	error = open_rings(s, pages, err);
 	if (error == 0)
 		error = open_waits(s, err);
 	if (error == 0)
@@ -167,7 +179,18 @@ static int open_parts(struct sampler *s, struct err *err)
 		return err_set(err, -ENOMEM, "cannot keep a table of threads: no memory");
 	if (s->means.has_kernel)
 		spaces_read_kernel(s->spaces);
-	return open_events(s, err);
+	return 0;
+}
+
+static int open_parts(struct sampler *s, const struct sampler_settings *settings, struct err *err)
+{
+	struct frame marker = { .kind = FRAME_MARKER, .name = STR_LITERAL("[kernel]") };
+	int error = perf_means_find(&s->means, settings->switched_off, err);
+
+	s->kernel_key = frame_key(&marker, 0);
+	if (error == 0)
+		error = perf_begin(s, settings, PERF_RING_PAGES, err);
+	return error == 0 ? open_events(s, err) : error;
 }
 
 static int sampler_open(const struct sampler_settings *settings, struct sampler **out,
@@ -178,14 +201,8 @@ static int sampler_open(const struct sampler_settings *settings, struct sampler 
 
 	if (s == NULL)
 		return err_set(err, -ENOMEM, "cannot begin to sample: no memory");
-	s->settings = *settings;
-	/* Records are stamped by another clock than ours in a time namespace: elapsed times are taken on theirs. */
-	s->ahead_ns = procfs_clock_ahead_ns();
-	s->settings.start.ns -= (uint64_t)s->ahead_ns;
-	s->root_fd = -1;
-	s->wait_fd = -1;
-	perf_raise_file_limit();
-	error = open_parts(s, err);
+	s->root_fd = s->wait_fd = -1;
+	error = open_parts(s, settings, err);
 	if (error != 0) {
 		sampler_close(s);
 		return error;

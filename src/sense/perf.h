@@ -43,9 +43,18 @@ struct sampler {
 	uint64_t next_turns_ns;	   /* when they are read again */
 	uint64_t kernel_key;	   /* of the "[kernel]" marker */
 	uint64_t shed;		   /* programs that were not to be watched any more */
+	bool is_by_cpu; /* events are those of a CPU: no program that gains rights loses them */
 	char kernel_stacks[128], children[128];
 	struct frame path[SPACE_MAX_FRAMES + 1];
 };
+
+/* What any engine needs that follows a tree of processes by the kernel's side records: rings of at most `pages` each, the process
+ * named in the settings, its address space and threads. All of `s` but what is set here is zero. On failure perf_end() is due. */
+int perf_begin(struct sampler *s, const struct sampler_settings *settings, uint32_t pages,
+	       struct err *err);
+
+/* Closes what perf_begin() and the events took. May run twice. */
+void perf_end(struct sampler *s);
 
 /* Opens events on every thread of every process alive that has none in this generation, until /proc shows no new one.
  * A thread that inherits and is opened as well is found out by its samples (perf_weight.h). -ESRCH: nothing is left. */
@@ -66,6 +75,10 @@ int perf_drain(struct sampler *s, const struct sampler_sink *sink, struct err *e
 void perf_follow(struct sampler *s, const struct perf_record *record,
 		 const struct sampler_sink *sink);
 
+/* A thread ended at `at_ns`, unless a later one has its number by now. */
+void perf_follow_exit(struct sampler *s, uint32_t tid, uint64_t at_ns,
+		      const struct sampler_sink *sink);
+
 /* The thread of a record; one that was never seen is entered and told to the sink. NULL: no place left. */
 struct perf_thread *perf_follow_thread(struct sampler *s, uint32_t pid, uint32_t tid,
 				       const struct sampler_sink *sink);
@@ -83,6 +96,13 @@ void perf_take_sample(struct sampler *s, const struct perf_record *record,
 
 /* Elapsed time of a moment. */
 uint64_t perf_elapsed_ns(const struct sampler *s, uint64_t at_ns);
+
+/* A running thread's tick at that moment, never before the one before; its weight is counted as given. */
+struct tick perf_tick(struct sampler *s, const struct perf_thread *thread, uint64_t at_ns,
+		      uint64_t weight_ns);
+
+/* The time between two ticks of the kernel's own: what its coarse clocks go by. 0: it has none. */
+uint64_t perf_jiffy_ns(void);
 
 /* sampler_ops.calibrate. */
 int perf_calibrate(struct sampler *s, struct err *err);

@@ -238,8 +238,7 @@ static uint64_t measure_ps(struct calibration *c)
 	return tick_ps[rounds / 2];
 }
 
-/* The time between two ticks of the kernel's own: what its coarse clocks go by. */
-static uint64_t jiffy_ns(void)
+uint64_t perf_jiffy_ns(void)
 {
 	struct timespec step;
 
@@ -253,7 +252,7 @@ int perf_calibrate(struct sampler *s, struct err *err)
 	struct calibration c;
 	int error = calibration_begin(&c, &s->means);
 
-	s->costs.jiffy_ns = jiffy_ns();
+	s->costs.jiffy_ns = perf_jiffy_ns();
 	if (error == 0)
 		s->costs.tick_ps = measure_ps(&c);
 	if (c.bench != MAP_FAILED)

@@ -107,20 +107,19 @@ static void follow_fork(struct sampler *s, const struct perf_record *record,
 /* The kernel takes its events off a program that gains rights at its exec, and tells it as the end of the thread. */
 static bool has_only_gained_rights(struct sampler *s, const struct perf_thread *thread)
 {
-	return procfs_is_running((pid_t)thread->tid) &&
+	return !s->is_by_cpu && procfs_is_running((pid_t)thread->tid) &&
 	       procfs_has_more_rights((pid_t)thread->pid) &&
 	       perf_cover_again(s, (pid_t)thread->tid) == 0;
 }
 
-static void follow_exit(struct sampler *s, const struct perf_record *record,
-			const struct sampler_sink *sink)
+void perf_follow_exit(struct sampler *s, uint32_t tid, uint64_t at_ns,
+		      const struct sampler_sink *sink)
 {
-	uint32_t tid = low_half(perf_rings_word(&s->rings, record, 16));
 	struct perf_thread *thread = perf_threads_find(s->threads, tid);
 	struct perf_thread gone;
 	struct life life;
 
-	if (thread == NULL || has_only_gained_rights(s, thread))
+	if (thread == NULL || thread->salt > at_ns || has_only_gained_rights(s, thread))
 		return;
 	gone = *thread;
 	if (!perf_threads_remove(s->threads, thread))
@@ -226,7 +225,8 @@ void perf_follow(struct sampler *s, const struct perf_record *record,
 		follow_fork(s, record, sink);
 		break;
 	case PERF_RECORD_EXIT:
-		follow_exit(s, record, sink);
+		perf_follow_exit(s, low_half(perf_rings_word(&s->rings, record, 16)), record->at_ns,
+				 sink);
 		break;
 	case PERF_RECORD_COMM:
 		follow_comm(s, record, sink);

@@ -94,8 +94,8 @@ static size_t walk(struct sampler *s, const struct perf_record *record,
 			       out_end);
 }
 
-static struct tick tick_at(struct sampler *s, const struct perf_thread *thread, uint64_t at_ns,
-			   uint64_t weight_ns)
+struct tick perf_tick(struct sampler *s, const struct perf_thread *thread, uint64_t at_ns,
+		      uint64_t weight_ns)
 {
 	uint64_t elapsed_ns = perf_elapsed_ns(s, at_ns);
 
@@ -117,7 +117,7 @@ static struct tick tick_at(struct sampler *s, const struct perf_thread *thread, 
 static void give_withheld(struct sampler *s, const struct perf_thread *thread, uint64_t at_ns,
 			  uint64_t weight_ns, const struct sampler_sink *sink)
 {
-	struct tick tick = tick_at(s, thread, at_ns, weight_ns);
+	struct tick tick = perf_tick(s, thread, at_ns, weight_ns);
 
 	s->path[0] = perf_thread_frame(thread);
 	s->path[1] = (struct frame){ .key = s->kernel_key,
@@ -188,7 +188,7 @@ void perf_take_sample(struct sampler *s, const struct perf_record *record,
 		withheld_ns = perf_weight_withheld(weight_ns, period_ns);
 	if (withheld_ns > 0)
 		give_withheld(s, thread, record->at_ns, withheld_ns, sink);
-	tick = tick_at(s, thread, record->at_ns, weight_ns - withheld_ns);
+	tick = perf_tick(s, thread, record->at_ns, weight_ns - withheld_ns);
 	if (sink->wants(sink->owner, &tick)) {
 		size_t depth = walk(s, record, thread, &end);
 

@@ -296,6 +296,11 @@ struct procfs_turns perf_threads_turns(struct perf_threads *t)
 	return all;
 }
 
+uint64_t perf_threads_gone_ran_ns(const struct perf_threads *t)
+{
+	return t->turns_gone.ran_ns;
+}
+
 uint32_t perf_threads_alive(const struct perf_threads *t)
 {
 	return t->alive;

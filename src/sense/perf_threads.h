@@ -94,6 +94,9 @@ void perf_threads_remove_process(struct perf_threads *t, uint32_t pid);
 /* Turns of all threads since they are watched, by /proc; of those that have ended, up to the last call before. */
 struct procfs_turns perf_threads_turns(struct perf_threads *t);
 
+/* What threads that have ended ran in that. */
+uint64_t perf_threads_gone_ran_ns(const struct perf_threads *t);
+
 /* Processes alive now; threads and processes ever seen. */
 uint32_t perf_threads_alive(const struct perf_threads *t);
 uint64_t perf_threads_seen(const struct perf_threads *t);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,8 +15,7 @@
 #include "core/scoped.h"
 #include "sense/perf_open.h"
 #include "sense/probes_parts.h"
-
-#define FIRST_PID_NAMESPACE 0xeffffffcu /* its inode in every kernel */
+#include "sense/procfs.h"
 
 static const struct {
 	const char *name;
@@ -80,13 +78,13 @@ void probes_unload(struct watch_source *s)
  * the first. */
 static void filter_pid(const struct watch_source *s)
 {
-	struct stat ns;
+	uint64_t device, inode;
 
 	s->bpf->rodata->only_tgid = (uint32_t)s->pid;
-	if (stat("/proc/self/ns/pid", &ns) != 0 || ns.st_ino == FIRST_PID_NAMESPACE)
+	if (!procfs_pid_namespace(&device, &inode))
 		return;
-	s->bpf->rodata->pid_ns_dev = ns.st_dev;
-	s->bpf->rodata->pid_ns_ino = ns.st_ino;
+	s->bpf->rodata->pid_ns_dev = device;
+	s->bpf->rodata->pid_ns_ino = inode;
 }
 
 static bool has_exits(const struct watch_source *s)

@@ -15,7 +15,8 @@
 
 #include "core/units.h"
 
-#define PATH_ROOM 64
+#define PATH_ROOM	    64
+#define FIRST_PID_NAMESPACE 0xeffffffcu /* its inode in every kernel */
 
 /* Reads the head of a small file, NUL-terminated. Returns its length or -errno. */
 static ssize_t read_head(const char *path, char *out, size_t size)
@@ -455,4 +456,15 @@ int procfs_online_cpus(struct procfs_list *list)
 			at++;
 	}
 	return list->count == 0 ? -EINVAL : 0;
+}
+
+bool procfs_pid_namespace(uint64_t *out_device, uint64_t *out_inode)
+{
+	struct stat ns;
+
+	if (stat("/proc/self/ns/pid", &ns) != 0 || ns.st_ino == FIRST_PID_NAMESPACE)
+		return false;
+	*out_device = ns.st_dev;
+	*out_inode = ns.st_ino;
+	return true;
 }

@@ -92,6 +92,9 @@ int procfs_number(const char *path, int64_t *out_number);
  * are none. */
 int64_t procfs_clock_ahead_ns(void);
 
+/* Our pid namespace as BPF programs name it. False: it is the kernel's first, or cannot be told; pids there need no naming. */
+bool procfs_pid_namespace(uint64_t *out_device, uint64_t *out_inode);
+
 /* The CPUs that are online, in order, replacing what the list held. -ENOMEM, -EINVAL. */
 int procfs_online_cpus(struct procfs_list *list);
 

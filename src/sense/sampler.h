@@ -1,5 +1,5 @@
-/* sampler.h - the seam for engines: whatever looks at a program and gives ticks. `perf` is the first; `bpf` and
- * `ptrace` follow. Engines unwind and name only the ticks that the sink wants. One thread. */
+/* sampler.h - the seam for engines: whatever looks at a program and gives ticks. `perf` needs no rights for one's own
+ * programs; `bpf` does its work in the kernel. Engines unwind and name only the ticks that the sink wants. One thread. */
 #ifndef TARE_SENSE_SAMPLER_H
 #define TARE_SENSE_SAMPLER_H
 
@@ -87,6 +87,9 @@ struct sampler_facts {
 	uint64_t stops, stopped_ns, mended_calls, cut_calls, unread_stacks;
 	/* CPU time of children that copy stacks: part of a sample's cost. Live: of one that has not ended. */
 	uint64_t copying_ns, copying_live_ns;
+	/* Where the kernel itself measures what the engine's programs take there: that, so far; nothing is charged by `costs`. */
+	uint64_t kernel_ns;
+	bool is_kernel_measured;
 };
 
 struct sampler_ops {
@@ -107,7 +110,8 @@ struct sampler_ops {
 	void (*close)(struct sampler *s); /* accepts NULL */
 };
 
-/* perf: perf events. ptrace: for where neither they nor BPF are permitted; stops a running thread for each sample. */
-extern const struct sampler_ops sampler_perf, sampler_ptrace;
+/* perf: perf events. bpf: programs in the kernel, which takes rights. ptrace: for where neither is permitted; stops a running thread
+ * for each sample. */
+extern const struct sampler_ops sampler_perf, sampler_bpf, sampler_ptrace;
 
 #endif

@@ -319,23 +319,39 @@ static struct frame frame_at(struct spaces *s, const struct stack_copy *copy, si
 	return *name_kernel(s, copy->kernel[innermost] - (innermost > 0 ? 1 : 0));
 }
 
+/* Walks on from where the engine left off, into s->pcs. Returns how many frames of user mode there are. */
+static size_t walk_user(struct spaces *s, const struct stack_copy *copy, enum stack_end *out_end)
+{
+	size_t count =
+		copy->walked_count < WALK_MAX_STEPS - 1 ? copy->walked_count : WALK_MAX_STEPS - 1;
+
+	if (count > 0)
+		memcpy(s->pcs, copy->walked, count * sizeof(s->pcs[0]));
+	*out_end = count > 0 ? copy->walked_end : STACK_WHOLE;
+	if (s->process == NULL && (copy->has_user || count > 0)) {
+		*out_end = STACK_BROKEN;
+		return 0;
+	}
+	if (copy->has_user)
+		count += walk_stack(copy, find_code, s, s->pcs + count, WALK_MAX_STEPS - count,
+				    out_end);
+	return count;
+}
+
 size_t spaces_walk(struct spaces *s, pid_t pid, const struct stack_copy *copy, struct frame *out,
 		   size_t max, enum stack_end *out_end)
 {
 	enum stack_end end = STACK_WHOLE;
-	size_t user_count = 0, total, root, gone = 0, count = 0;
+	size_t user_count, total, root, gone = 0, count = 0;
 	const char *below;
 	char text[32];
 
 	s->process = processes_find(s->processes, pid);
-	if (s->process == NULL && copy->has_user) {
+	if (s->process == NULL && (copy->has_user || copy->walked_count > 0)) {
 		spaces_read(s, pid);
 		s->process = processes_find(s->processes, pid);
 	}
-	if (copy->has_user && s->process != NULL)
-		user_count = walk_stack(copy, find_code, s, s->pcs, WALK_MAX_STEPS, &end);
-	else if (copy->has_user)
-		end = STACK_BROKEN;
+	user_count = walk_user(s, copy, &end);
 	*out_end = end;
 	below = end_marker(end);
 	total = user_count + copy->kernel_count + (below != NULL);
@@ -352,6 +368,46 @@ size_t spaces_walk(struct spaces *s, pid_t pid, const struct stack_copy *copy, s
 		for (size_t at = root + gone; at < total && count < max; at++)
 			out[count++] = frame_at(s, copy, user_count, below, at);
 	}
+	return count;
+}
+
+/* What the mapping's first byte is in the tables, modulo 2^32: it may lie before the first segment that the mapping holds. False: it
+ * holds none. */
+static bool place_of_start(const struct mapping *m, const struct tables *t, uint32_t *out)
+{
+	for (size_t i = 0; i < t->segment_count; i++) {
+		const struct segment *segment = &t->segments[i];
+		uint64_t from = segment->file_offset > m->file_offset ? segment->file_offset
+								      : m->file_offset;
+		uint32_t place;
+
+		if (from - m->file_offset >= m->end - m->start || !tables_place(t, from, &place))
+			continue;
+		*out = place - (uint32_t)(from - m->file_offset);
+		return true;
+	}
+	return false;
+}
+
+size_t spaces_areas(struct spaces *s, pid_t pid, struct space_area *out, size_t max,
+		    uint64_t *out_version)
+{
+	const struct process *p = processes_find(s->processes, pid);
+	size_t count = 0;
+
+	*out_version = 0;
+	if (p == NULL)
+		return 0;
+	for (size_t i = 0; i < p->maps->count && count < max; i++) {
+		const struct mapping *m = &p->maps->items[i];
+		struct space_area area = { .start = m->start, .end = m->end, .module = m->module };
+
+		if (m->is_settled &&
+		    (m->module == NULL || place_of_start(m, module_tables(m->module), &area.place)))
+			out[count++] = area;
+	}
+	/* Of one list of mappings, settled ones only ever become more. */
+	*out_version = (uint64_t)p->maps->generation << 32 | count;
 	return count;
 }
 

@@ -19,6 +19,7 @@
  * that leaves it is broken; a walk that leaves a full one is cut. */
 #define SPACE_STACK_BYTES 16384u
 
+struct module; /* module.h */
 struct parser; /* parser.h */
 struct spaces; /* opaque: all processes of one sampler */
 
@@ -75,8 +76,13 @@ struct stack_copy {
 	bool has_user;			/* false: a kernel thread, or none were given */
 	const uint8_t *bytes;		/* the stack from rsp upward */
 	size_t len, asked;		/* asked: for so many; 0: SPACE_STACK_BYTES */
-	const uint64_t *kernel; /* return addresses in the kernel, innermost first */
+	const uint64_t *kernel;		/* return addresses in the kernel, innermost first */
 	size_t kernel_count;
+	/* What the engine walked itself, as walk_stack() writes it; `regs` and `bytes`, if there are any, stand behind that. */
+	const uint64_t *walked;
+	size_t walked_count;
+	enum stack_end walked_end; /* without has_user */
+	bool is_behind;		   /* the pc is a return address */
 };
 
 /* Walks and names a stack: frames from the root to the innermost, kernel frames last. Writes at most `max` (of a
@@ -88,6 +94,18 @@ size_t spaces_walk(struct spaces *s, pid_t pid, const struct stack_copy *copy, s
 /* Reads the kernel's names now. Otherwise the first kernel frame does, and 50 ms of reading in the middle of a drain make a
  * short period lose ticks. Once; quietly nothing where they are hidden. */
 void spaces_read_kernel(struct spaces *s);
+
+/* An executable mapping of which all is known, for an engine that walks by itself. `start` is `place` in the tables of its file,
+ * modulo 2^32. The module is borrowed until the next call; NULL: code without a file, or without tables. */
+struct space_area {
+	uint64_t start, end;
+	uint32_t place;
+	struct module *module;
+};
+
+/* Writes the process's areas, rising, at most `max`; returns how many. `*out_version` changes with them. */
+size_t spaces_areas(struct spaces *s, pid_t pid, struct space_area *out, size_t max,
+		    uint64_t *out_version);
 
 /* Our own CPU time that having files read into tables took so far: start-up, not part of a sample's cost. That of the child
  * which reads them is not in it. */

@@ -222,7 +222,7 @@ size_t walk_stack(const struct stack_copy *copy, walk_find *find, void *owner, u
 				      .len = copy->len },
 			  .find = find,
 			  .owner = owner,
-			  .is_exact = true };
+			  .is_exact = !copy->is_behind };
 	size_t full = copy->asked != 0 ? copy->asked : SPACE_STACK_BYTES;
 	size_t count = 0;
 	int rc = 0;
@@ -233,7 +233,7 @@ size_t walk_stack(const struct stack_copy *copy, walk_find *find, void *owner, u
 	while (rc == 0 && count < max) {
 		uint64_t pc = w.regs.value[DWARF_RIP] - (w.is_exact ? 0 : 1);
 
-		if (count > 0 && !find(owner, pc).is_code) {
+		if ((count > 0 || copy->is_behind) && !find(owner, pc).is_code) {
 			rc = -EINVAL;
 			break;
 		}

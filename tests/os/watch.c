@@ -1,4 +1,4 @@
-/* watch.c - the harness of the engine's tests. */
+/* watch.c - the harness of the engines' tests. */
 #include "watch.h"
 
 #include <errno.h>
