@@ -116,8 +116,8 @@ static bool try_fit(uint64_t limit_bytes, uint32_t slots, const struct shares *s
 	return true;
 }
 
-static int does_not_fit(uint64_t limit_bytes, uint32_t slots, const struct shares *shares,
-			struct err *err)
+static void say_what_fits(uint64_t limit_bytes, uint32_t slots, const struct shares *shares,
+			  struct err *err)
 {
 	struct budget_fits ignored;
 	uint64_t bytes = SMALLEST_STEP;
@@ -130,7 +130,7 @@ static int does_not_fit(uint64_t limit_bytes, uint32_t slots, const struct share
 		err_set(err, -ENOSPC, "cannot fit %u slots into %s: %u fit", slots, size, fewer);
 		err_works(err, "--slots %u keeps the whole run in the same size", fewer);
 		err_mend(err, "--slots %u, or a larger --max-size", fewer);
-		return -ENOSPC;
+		return;
 	}
 	while (bytes < LARGEST_SMALLEST && !try_fit(bytes, TIMELINE_MIN_SLOTS, shares, &ignored))
 		bytes += SMALLEST_STEP;
@@ -138,7 +138,6 @@ static int does_not_fit(uint64_t limit_bytes, uint32_t slots, const struct share
 	err_set(err, -ENOSPC, "cannot fit a recording into %llu bytes: the smallest size is %s",
 		(unsigned long long)limit_bytes, smallest);
 	err_mend(err, "--max-size %s or more", smallest);
-	return -ENOSPC;
 }
 
 static int fit(uint64_t limit_bytes, uint32_t slots, const struct shares *shares,
@@ -148,9 +147,10 @@ static int fit(uint64_t limit_bytes, uint32_t slots, const struct shares *shares
 		return err_set(err, -EINVAL,
 			       "cannot use %u slots: a power of two from %u to %u is needed", slots,
 			       TIMELINE_MIN_SLOTS, TIMELINE_MAX_SLOTS);
-	if (!try_fit(limit_bytes, slots, shares, out))
-		return does_not_fit(limit_bytes, slots, shares, err);
-	return 0;
+	if (try_fit(limit_bytes, slots, shares, out))
+		return 0;
+	say_what_fits(limit_bytes, slots, shares, err);
+	return -ENOSPC;
 }
 
 int budget_fit(uint64_t limit_bytes, uint32_t slots, struct profile_limits *out, struct err *err)
