@@ -221,6 +221,7 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 		.mended_calls = s->mended,
 		.cut_calls = s->cut,
 		.unread_stacks = s->unread,
+		.killed_copiers = ptrace_reader_killed(s->reader),
 	};
 }
 

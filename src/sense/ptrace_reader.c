@@ -232,5 +232,5 @@ uint64_t ptrace_reader_spent_ns(const struct ptrace_reader *r)
 
 uint64_t ptrace_reader_killed(const struct ptrace_reader *r)
 {
-	return r->killed;
+	return r->killed + r->is_stuck;
 }

@@ -37,7 +37,7 @@ const uint8_t *ptrace_reader_bytes(const struct ptrace_reader *r);
 uint64_t ptrace_reader_spent_ns(const struct ptrace_reader *r);
 uint64_t ptrace_reader_live_ns(const struct ptrace_reader *r);
 
-/* How often it was killed because memory did not answer. */
+/* How often memory did not answer in time, which costs a child its life. */
 uint64_t ptrace_reader_killed(const struct ptrace_reader *r);
 
 #endif

@@ -83,8 +83,8 @@ struct sampler_facts {
 	uint64_t switches, ran_ns, waited_ns;
 	struct charge_costs costs; /* calibrated, in the kernel */
 	/* Of an engine that stops threads, and of no other: how often, for how long in all; calls that a stop had ended, and were begun
-	 * again; writes that it may have cut short; wanted stacks that could not be read. */
-	uint64_t stops, stopped_ns, mended_calls, cut_calls, unread_stacks;
+	 * again; writes that it may have cut short; wanted stacks that could not be read; children that were killed over them. */
+	uint64_t stops, stopped_ns, mended_calls, cut_calls, unread_stacks, killed_copiers;
 	/* CPU time of children that copy stacks: part of a sample's cost. Live: of one that has not ended. */
 	uint64_t copying_ns, copying_live_ns;
 	/* Where the kernel itself measures what the engine's programs take there: that, so far; nothing is charged by `costs`. */

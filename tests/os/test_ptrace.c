@@ -18,7 +18,7 @@
 
 #define OFTEN_NS (200 * NS_PER_US)
 
-static const char *busy, *careful; /* the target programs */
+static const char *busy, *careful, *silent; /* the target programs */
 static struct watch w;
 
 /* Weights are the threads' own time, but for what ran since the last tick. */
@@ -349,6 +349,35 @@ static void memory_that_never_answers_holds_nobody_up(void **state)
 	assert_measured(w.weight_ns * 100 >= w.facts.clock_ns * 90);
 }
 
+static void a_file_that_never_answers_holds_nobody_up(void **state)
+{
+	const char *argv[] = { silent, "stack", "700", NULL };
+	int status;
+
+	(void)state;
+	watch_start(&w, argv);
+	watch_open(&w, 2 * NS_PER_MS, NULL, false);
+	watch_go(&w);
+	watch_run(&w, 20000);
+	status = watch_status(&w);
+	watch_end(&w);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	print_message("%llu stops in %.1f ms, %llu of %llu stacks unread, %llu children killed\n",
+		      (unsigned long long)w.facts.stops, (double)w.facts.stopped_ns / 1e6,
+		      (unsigned long long)w.facts.unread_stacks, (unsigned long long)w.ticks,
+		      (unsigned long long)w.facts.killed_copiers);
+	assert_int_equal(status, 0);
+	assert_non_null(strstr(w.said, "done\n"));
+	assert_true(w.facts.is_over);
+	assert_int_equal(w.facts.killed_copiers, 1);
+	assert_true(w.facts.unread_stacks * 10 > w.ticks * 9);
+	/* Held once, for as long as an answer is waited for; then left in peace, and its time is seen all the same. */
+	assert_true(w.facts.stopped_ns >= 100 * NS_PER_MS);
+	assert_measured(w.facts.stopped_ns < 300 * NS_PER_MS);
+	assert_measured(w.weight_ns * 100 >= w.facts.clock_ns * 80);
+}
+
 /* ---- refusals ---- */
 
 static int open_on(pid_t pid, struct err *err)
@@ -437,6 +466,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_stopped_job_stays_stopped_and_goes_on),
 		cmocka_unit_test(a_killed_recorder_leaves_the_job_running),
 		cmocka_unit_test(memory_that_never_answers_holds_nobody_up),
+		cmocka_unit_test(a_file_that_never_answers_holds_nobody_up),
 		cmocka_unit_test(an_unknown_pid_is_told_in_three_lines),
 		cmocka_unit_test(a_process_that_is_traced_already_is_told_with_its_tracer),
 		cmocka_unit_test(a_zombie_is_told_as_ended),
@@ -444,5 +474,6 @@ int main(int argc, char **argv)
 
 	busy = argc > 1 ? argv[1] : "busy";
 	careful = argc > 2 ? argv[2] : "careful";
+	silent = argc > 3 ? argv[3] : "silent";
 	return cmocka_run_group_tests(tests, all_as_ptrace, NULL);
 }
