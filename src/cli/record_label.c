@@ -67,6 +67,9 @@ void record_label_engine(struct session *s)
 	if (facts.stops > 0 && s->run.label.ticks > 0) /* measured, stop by stop */
 		l->kernel_tick_ps = facts.stopped_ns * PS_PER_NS / s->run.label.ticks;
 	s->stopped_ns = facts.stopped_ns;
+	l->stops = facts.stops;
+	l->stopped_ns = facts.stopped_ns;
+	l->cut_calls = facts.cut_calls;
 	s->costs = facts.costs;
 	s->kernel_ns = facts.kernel_ns;
 	s->is_kernel_measured = facts.is_kernel_measured;

@@ -154,6 +154,22 @@ static void fact_contexts(struct text *t, const struct report *r)
 	text_put_exact_share(t, r->analysis->uncertain_ns, r->analysis->sampled_ns);
 }
 
+/* What an engine did to the job that stops threads. */
+static void put_stops(struct text *t, const struct label *label)
+{
+	if (label->stops == 0)
+		return;
+	text_put(t, "; it stopped a running thread ");
+	text_put_counted(t, label->stops, "time");
+	text_put(t, ", for ");
+	text_put_duration(t, label->stopped_ns / label->stops);
+	text_put(t, " on average");
+	if (label->cut_calls > 0) {
+		text_put(t, ", and may have cut short ");
+		text_put_counted(t, label->cut_calls, "write");
+	}
+}
+
 static void fact_engine(struct text *t, const struct report *r)
 {
 	const struct label *label = &r->recording->label;
@@ -172,6 +188,7 @@ static void fact_engine(struct text *t, const struct report *r)
 	}
 	text_put(t, label->is_derived ? "; weights derived from the times of samples"
 				      : "; weights from the counter");
+	put_stops(t, label);
 }
 
 void fact_memory(struct text *t, const struct report *r)

@@ -248,7 +248,9 @@ static void put_ledger(struct text *t, const struct page *p)
 	const struct page_part parts[] = {
 		{ "samples", label->sample_ns, label->ticks, "measured", true },
 		{ "in the kernel", label->kernel_ns, label->ticks,
-		  "calibrated in a child of ours, at least", is_calibrated },
+		  label->stops > 0 ? "measured: threads were stopped for it"
+				   : "calibrated in a child of ours, at least",
+		  is_calibrated },
 		{ "saves", label->save_ns, label->saves, "measured", true },
 		{ "start-up", label->start_ns, 1, "measured", true },
 		{ "fixed", label->fixed_ns, 0, "measured", true },

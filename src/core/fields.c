@@ -79,6 +79,9 @@ static const struct field label_fields[] = {
 	FIELD_SINCE(label, mark_floods, 4, "seconds in which so many datagrams came that the rest were thrown away unread"),
 	FIELD_SINCE(label, marks_refused, 4, "datagrams to $TARE_SOCKET that were no mark, or came from outside the job"),
 	FIELD_SINCE(label, task_room_bytes, 4, "what rows of tasks may take; 0: there are none"),
+	FIELD_SINCE(label, stops, 4, "how often engine ptrace stopped a thread of the job; 0: by no other engine"),
+	FIELD_SINCE(label, stopped_ns, 4, "for how long it did, in all: part of kernel_ns"),
+	FIELD_SINCE(label, cut_calls, 4, "writes that a stop may have cut short, as SIGSTOP and SIGCONT would"),
 };
 
 static const struct field node_fields[] = {

@@ -279,6 +279,9 @@ struct label {
 	uint64_t mark_floods;	 /* seconds in which too many datagrams came to read them all */
 	uint64_t marks_refused;	   /* datagrams that were no mark, or came from outside the job */
 	uint64_t task_room_bytes;  /* what rows of tasks may take */
+	/* what an engine did to the job that stops threads; else 0 */
+	uint64_t stops, stopped_ns;
+	uint64_t cut_calls; /* writes that a stop may have cut short */
 };
 
 /* Everything that changed since the last save. Strings are borrowed from whoever filled it, until they change. */

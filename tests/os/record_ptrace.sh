@@ -46,7 +46,11 @@ for code in EPERM ENOSYS; do
 	check "$code: shares hold" shares_hold
 	run "$tare" report --json r.tare
 	check "$code: the label says the engine" out_has '"engine": "ptrace"'
-	check "$code: what the stops took is in the label" test "$(number kernel_ns)" -gt 0
+	check "$code: stops are counted, no more than ticks" test "$(number stops)" -gt 0 -a "$(number stops)" -le "$(number ticks)"
+	check "$code: what they took is charged" test "$(number stopped_ns)" -gt 0 -a "$(number kernel_ns)" -ge "$(number stopped_ns)"
+	run "$tare" report r.tare
+	tr -s ' \n' ' ' <out >line
+	check "$code: the report says it" grep -q 'it stopped a running thread' line
 done
 
 run "$shut" EPERM "$calls" "$tare" record -q -o q.tare -- sh -c 'exit 7'
