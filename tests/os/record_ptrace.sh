@@ -71,7 +71,7 @@ check '--engine ptrace without ptrace: says what to permit' err_has 'allow the s
 check 'refusals leave no file' test ! -e n.tare -a ! -e p.tare
 run "$tare" record --engine magic -o n.tare -- true
 check 'an engine that there is not: status 125' status_is 125
-check 'an engine that there is not: names those that there are' err_has '--engine takes perf or ptrace'
+check 'an engine that there is not: names those that there are' err_has '--engine takes perf, bpf or ptrace'
 
 # A recorder that is killed leaves its job as it was.
 "$tare" record -q --engine ptrace --every 200us --price 100% -o s.tare -- sh -c 'echo $$ >job; exec "$0" 20 1' "$spinner" >/dev/null 2>err &
