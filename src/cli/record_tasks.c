@@ -260,7 +260,7 @@ static uint64_t elapsed_of(const struct marks_got *got, struct mono start)
 /* In order of time; the newest of equals comes last. */
 static void wait_for_ticks(struct record_tasks *rt, const struct boundary *b)
 {
-	uint32_t at = rt->waiting_count;
+	uint32_t at;
 
 	if (rt->waiting_count == BOUNDARIES_MOST)
 		make_until(rt, rt->waiting[0].at_ns);

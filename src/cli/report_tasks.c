@@ -86,7 +86,6 @@ int task_views_open(const struct recording *r, const struct task_row *only, uint
 		    struct task_views *out, struct err *err)
 {
 	const struct task_row *rows = only != NULL ? only : r->tasks;
-	SCOPED(task_views_free)
 	struct task_views all = { .views = calloc((size_t)r->task_count + 1, sizeof(*all.views)),
 				  .count = only != NULL ? 1 : r->task_count };
 	int code = 0;
@@ -99,10 +98,10 @@ int task_views_open(const struct recording *r, const struct task_row *only, uint
 	for (uint32_t i = 0; i < all.count && i < tops && code == 0; i++)
 		code = find_top(r, &all.views[i], err);
 	if (code != 0)
-		return code;
-	*out = all;
-	all = TASK_VIEWS_EMPTY;
-	return 0;
+		task_views_free(&all);
+	else
+		*out = all;
+	return code;
 }
 
 void task_views_free(struct task_views *v)

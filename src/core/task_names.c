@@ -28,7 +28,7 @@ int task_names_init(struct task_names *t, uint64_t most_bytes)
 
 void task_names_free(struct task_names *t)
 {
-	for (uint32_t i = 0; i < t->count; i++)
+	for (uint32_t i = 0; t->names != NULL && i < t->count; i++)
 		if (t->names[i].row.name.bytes != other.bytes)
 			free((void *)(uintptr_t)t->names[i].row.name.bytes);
 	free(t->names);

@@ -132,12 +132,44 @@ static void make_quiet(struct build *b)
 	b->r.label.sample_ns = 9 * NS_PER_S;
 }
 
+/* A night of named parts: one that waits, one that works, one under a period, one that was cut off, and a hostile name. */
+static void make_tasks(struct build *b)
+{
+	struct task_row *task;
+
+	build_context(b, "job/41/41 > main > import > parse", 60 * NS_PER_S, 6000);
+	build_context(b, "job/41/41 > main > export > pack", 40 * NS_PER_S, 4000);
+	b->r.label.task_source = (struct str)STR_LITERAL("marks");
+	b->r.label.tasks_dropped = 1198;
+	b->r.label.marks_refused = 2;
+	b->r.label.mark_floods = 1;
+	b->r.label.task_room_bytes = 400000;
+	task = build_task(b, "import", 10 * NS_PER_S, 1800 * NS_PER_S);
+	build_task_context(b, task, "job/41/41 > main > import > parse", 55 * NS_PER_S, 5500);
+	build_task_context(b, task, "job/41/41 > main > import", 5 * NS_PER_S, 500);
+	task->cpu_ns = COUNTER(61 * NS_PER_S);
+	task->rss_bytes = COUNTER(UINT64_C(80) << 20);
+	task = build_task(b, "export of the whole world to the customers of the north",
+			  1900 * NS_PER_S, 60 * NS_PER_S);
+	build_task_context(b, task, "job/41/41 > main > export > pack", 40 * NS_PER_S, 4000);
+	build_task(b, "blink", 1970 * NS_PER_S, NS_PER_MS)->cpu_ns = COUNTER(NS_PER_MS / 2);
+	task = build_task(b, "\033[31m<b>\"", 1980 * NS_PER_S, 100 * NS_PER_S);
+	build_task_context(b, task, "job/41/41 > main", NS_PER_S / 10, 10);
+	task->state = TASK_CUT;
+	build_task(b, "still here", 2100 * NS_PER_S, 1500 * NS_PER_S)->state = TASK_RUNNING;
+	build_task_name(b, "import", 1200, 1800 * NS_PER_S);
+	build_task_name(b, "export of the whole world to the customers of the north", 1,
+			60 * NS_PER_S);
+	b->r.label.tasks += b->r.label.tasks_dropped;
+}
+
 static const struct {
 	const char *kind;
 	void (*make)(struct build *b);
 } kinds[] = {
-	{ "parser", make_parser },	   { "hostile", make_hostile }, { "coarse", make_coarse },
-	{ "unfinished", make_unfinished }, { "empty", make_empty },	{ "quiet", make_quiet },
+	{ "tasks", make_tasks },   { "parser", make_parser },	      { "hostile", make_hostile },
+	{ "coarse", make_coarse }, { "unfinished", make_unfinished }, { "empty", make_empty },
+	{ "quiet", make_quiet },
 };
 
 static const struct {

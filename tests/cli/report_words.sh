@@ -39,10 +39,13 @@ if [ -n "$utf8" ]; then
 	check 'few samples' as coarse
 	check 'a recording that was cut off' as unfinished
 	check 'nothing was sampled' as empty
+	check 'the tasks of a run' as tasks
+	run env LC_ALL="$utf8" TERM=xterm "$tare" report --task import tasks.tare
+	check 'one task as if it were a run' same "$expected/report_task.txt"
 	check 'no line is wider than 80 columns' fits_in_80 "$expected"/report_*.txt
 else
 	skip 'reports in UTF-8' 'no UTF-8 locale'
-	for kind in parser hostile empty; do "$make" "$kind" "$kind.tare"; done
+	for kind in parser hostile empty tasks; do "$make" "$kind" "$kind.tare"; done
 fi
 
 run env LC_ALL=C "$tare" report parser.tare

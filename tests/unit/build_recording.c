@@ -64,6 +64,8 @@ void build_begin(struct build *b)
 	b->r.slots = rows(sizeof(*b->r.slots));
 	b->r.contexts = rows(sizeof(*b->r.contexts));
 	b->r.ledger = rows(sizeof(*b->r.ledger));
+	b->r.tasks = rows(sizeof(*b->r.tasks));
+	b->r.task_names = rows(sizeof(*b->r.task_names));
 }
 
 static struct str keep_name(struct build *b, const char *bytes, size_t len)
@@ -243,6 +245,63 @@ struct slot_row *build_slot(struct build *b, uint32_t node, uint64_t running_ns,
 				.kept = kept,
 				.lost = lost };
 	return s;
+}
+
+struct task_row *build_task(struct build *b, const char *name, uint64_t begin_ns,
+			    uint64_t duration_ns)
+{
+	struct task_row *t = &b->r.tasks[b->r.task_count];
+
+	assert_true(b->r.task_count < ROOM);
+	*t = (struct task_row){ .id = 2 + b->r.task_count++,
+				.state = TASK_ENDED,
+				.pid = 41,
+				.parent_pid = 40,
+				.name = keep_name(b, name, strlen(name)),
+				.begin_ns = begin_ns,
+				.end_ns = begin_ns + duration_ns,
+				.cpu_ns = NOT_MEASURED,
+				.rss_bytes = NOT_MEASURED };
+	b->r.label.tasks++;
+	return t;
+}
+
+void build_task_context(struct build *b, struct task_row *task, const char *path, uint64_t ns,
+			uint64_t kept)
+{
+	struct label whole = b->r.label;
+	uint32_t run = b->r.context_count;
+	struct context_row *c;
+
+	/* Rows of tasks stand behind those of the run. */
+	b->r.context_count += b->r.task_context_count;
+	c = build_context(b, path, ns, kept);
+	c->task = task->id;
+	c->id = b->r.task_context_count++;
+	b->r.context_count = run;
+	b->r.label = whole;
+	task->weight_ns += ns;
+	task->ticks += kept;
+	task->kept += kept;
+	task->one_in = 1;
+	task->slot_count = task->batches = BATCH_COUNT;
+	task->slot_ns = NS_PER_S;
+}
+
+struct task_name_row *build_task_name(struct build *b, const char *name, uint64_t begun,
+				      uint64_t longest_ns)
+{
+	struct task_name_row *n = &b->r.task_names[b->r.task_name_count];
+
+	assert_true(b->r.task_name_count < ROOM);
+	*n = (struct task_name_row){ .id = b->r.task_name_count++,
+				     .name = keep_name(b, name, strlen(name)),
+				     .begun = begun,
+				     .ended = begun,
+				     .total_ns = begun * longest_ns,
+				     .longest_ns = longest_ns };
+	n->log2_count[16] = begun;
+	return n;
 }
 
 void build_free(struct build *b)

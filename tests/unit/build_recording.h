@@ -35,6 +35,18 @@ struct ledger_row *build_window(struct build *b, uint64_t sample_ns, uint64_t fi
 struct slot_row *build_slot(struct build *b, uint32_t node, uint64_t running_ns, uint32_t kept,
 			    uint32_t lost);
 
+/* Adds a task that ended, without samples; its numbers are 2, 3 and so on. */
+struct task_row *build_task(struct build *b, const char *name, uint64_t begin_ns,
+			    uint64_t duration_ns);
+
+/* Adds a context to a task, as build_context(): behind all contexts of the run. */
+void build_task_context(struct build *b, struct task_row *task, const char *path, uint64_t ns,
+			uint64_t kept);
+
+/* Adds the counts of a name: so many tasks, each of which took as long. */
+struct task_name_row *build_task_name(struct build *b, const char *name, uint64_t begun,
+				      uint64_t longest_ns);
+
 /* Accepts what build_begin made, and may run twice. */
 void build_free(struct build *b);
 
