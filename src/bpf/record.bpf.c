@@ -122,31 +122,34 @@ static __always_inline uint32_t leave_rest(struct draft *draft, struct walk *w,
 	if (used > FRAMES_MOST * 8 + sizeof(*left))
 		return FRAMES_MOST * 8;
 	draft->head.stack_bytes = copy_stack(draft->bytes + used, left->sp);
-	add(&counts.left, 1);
+	if (draft->head.stack == RECORD_LEFT)
+		add(&counts.left, 1);
 	return used + draft->head.stack_bytes;
 }
 
-/* The stack in user mode. Returns the frames, and in `*out_walk` where it was left. */
-static __always_inline uint32_t walk_user(struct draft *draft, struct walk *w,
-					  const struct user_regs *regs,
-					  const struct record_space *space)
+/* Back to where the thread stands. */
+static __always_inline void begin_walk(struct walk *w, const struct user_regs *regs)
 {
-	*w = (struct walk){ .pc = regs->ip,
-			    .sp = regs->sp,
-			    .bp = regs->bp,
-			    .space = space,
-			    .frames = (uint64_t *)draft->bytes,
-			    .is_exact = 1,
-			    .has_bp = 1 };
+	w->pc = regs->ip;
+	w->sp = regs->sp;
+	w->bp = regs->bp;
+	w->is_exact = w->has_bp = 1;
+	w->has_link = 0;
+}
+
+/* The stack in user mode. Where the walk was left near its top it is left at the top. */
+static __always_inline void walk_user(struct draft *draft, struct walk *w,
+				      const struct user_regs *regs,
+				      const struct record_space *space)
+{
+	w->space = space;
+	w->frames = (uint64_t *)draft->bytes;
+	begin_walk(w, regs);
 	walk(w);
 	if (w->stack == RECORD_LEFT && w->count > 0 && w->sp - regs->sp <= RECORD_STACK_BYTES / 2) {
-		w->pc = regs->ip;
-		w->sp = regs->sp;
-		w->bp = regs->bp;
-		w->is_exact = w->has_bp = 1;
-		w->count = w->has_link = 0;
+		begin_walk(w, regs);
+		w->count = 0;
 	}
-	return w->count;
 }
 
 /* Appends the kernel's part. */
@@ -178,13 +181,16 @@ static __always_inline uint32_t draw_stacks(struct bpf_perf_event_data *ctx,
 		walk_user(draft, &w, &regs, space);
 	draft->head.user_count = w.count;
 	draft->head.stack = w.stack;
-	draft->head.stack_bytes = 0;
+	draft->head.stack_bytes = draft->head.is_checked = 0;
 	draft->head.kernel_count =
 		is_in_kernel && has_kernel ? walk_kernel(ctx, draft, w.count) : 0;
 	used = (draft->head.user_count + draft->head.kernel_count) * 8u;
-	if (w.stack == RECORD_LEFT)
-		used = leave_rest(draft, &w, &regs, used);
-	return used;
+	if (is_checked && (w.stack == RECORD_WHOLE || w.stack == RECORD_BROKEN))
+		begin_walk(&w, &regs);
+	else if (w.stack != RECORD_LEFT)
+		return used;
+	draft->head.is_checked = w.stack != RECORD_LEFT;
+	return leave_rest(draft, &w, &regs, used);
 }
 
 /* Wakes the reader only when the ring would not last until it looks by itself. */

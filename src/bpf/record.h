@@ -122,7 +122,7 @@ enum record_stack {
 };
 
 /* A sample. Behind it: the frames of user mode, innermost first (as return addresses less one), those of the kernel, and where
- * the walk was left struct record_left with stack_bytes of stack. */
+ * the walk was left, or is to be checked, struct record_left with stack_bytes of stack. */
 struct record_sample {
 	uint64_t at_ns;	    /* CLOCK_MONOTONIC */
 	uint64_t weight_ns; /* CPU time of the thread since its sample before; never 0 */
@@ -131,7 +131,7 @@ struct record_sample {
 	uint16_t user_count, kernel_count;
 	uint16_t stack; /* enum record_stack */
 	uint16_t stack_bytes;
-	uint32_t spare;
+	uint32_t is_checked; /* the copy is of the whole stack, though the walk was not left */
 };
 
 /* Where the walk was left. */

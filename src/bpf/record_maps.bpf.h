@@ -29,6 +29,8 @@ SETTING uint64_t jiffy_ns = 10000000;	 /* between two ticks of the kernel's own 
 SETTING uint64_t ring_bytes = 1;
 SETTING bool is_timed; /* count took_ns ourselves */
 SETTING bool has_kernel;
+SETTING bool
+	is_checked; /* send a copy of the stack with every sample, so that walks can be compared */
 
 struct record_counts counts;
 

@@ -44,6 +44,7 @@ static void sampler_close(struct sampler *s)
 	if (b->timer >= 0)
 		close(b->timer);
 	perf_end(&b->base);
+	free(b->other);
 	free(b);
 }
 
@@ -108,6 +109,11 @@ static int open_parts(struct bpf_sampler *b, const struct sampler_settings *sett
 
 	s->means.has_kernel = !perf_is_switched_off(settings->switched_off, "kernel");
 	s->is_by_cpu = true;
+	if (perf_is_switched_off(settings->switched_off, "trust")) {
+		b->other = calloc(SPACE_MAX_FRAMES, sizeof(*b->other));
+		if (b->other == NULL)
+			return err_set(err, -ENOMEM, "cannot check walks: no memory");
+	}
 	error = perf_begin(s, settings, SIDE_PAGES, err);
 	if (error == 0)
 		error = bpf_load(b, err);

@@ -57,7 +57,10 @@ struct bpf_sampler {
 	struct bpf_end *ends;
 	size_t end_count, end_room;
 	size_t end_due; /* so many of them are of the drain before */
-	uint64_t torn;	/* records that make no sense */
+	/* Where walks are checked (TARE_NO=trust): those compared with one over a copy of the stack, and those that differ. */
+	struct frame *other;
+	uint64_t compared, unlike;
+	uint64_t torn; /* records that make no sense */
 	/* While a drain goes on. */
 	const struct sampler_sink *sink;
 	struct err *err;

@@ -15,9 +15,10 @@
 #include "core/scoped.h"
 #include "sense/bpf.h"
 
-#define RING_BYTES_A_CPU (256u << 10)
-#define RING_BYTES_MAX	 (16u << 20)
-#define RAN_BEFORE_MOST	 PERF_THREADS_MAX
+#define RING_BYTES_A_CPU \
+	(512u << 10) /* 0.3 s of copied stacks at 100 Hz, while a file is waited for */
+#define RING_BYTES_MAX	(16u << 20)
+#define RAN_BEFORE_MOST PERF_THREADS_MAX
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -47,6 +48,7 @@ static void settle(struct bpf_sampler *b)
 	p->rodata->jiffy_ns = perf_jiffy_ns();
 	p->rodata->ring_bytes = bytes;
 	p->rodata->is_timed = b->stats_fd < 0;
+	p->rodata->is_checked = b->other != NULL;
 	p->rodata->has_kernel = b->base.means.has_kernel;
 	if (procfs_pid_namespace(&device, &inode)) {
 		p->rodata->pid_ns_dev = device;

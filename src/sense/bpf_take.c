@@ -23,6 +23,11 @@ struct sample {
 	const uint8_t *stack;
 };
 
+static bool has_copy(const struct record_sample *head)
+{
+	return head->stack == RECORD_LEFT || head->is_checked;
+}
+
 static bool read_sample(const void *record, size_t bytes, struct sample *out)
 {
 	const uint8_t *at = record;
@@ -33,13 +38,13 @@ static bool read_sample(const void *record, size_t bytes, struct sample *out)
 	memcpy(&out->head, at, sizeof(out->head));
 	frames = (size_t)out->head.user_count + out->head.kernel_count;
 	need = sizeof(out->head) + frames * sizeof(*out->frames);
-	if (out->head.stack == RECORD_LEFT)
+	if (has_copy(&out->head))
 		need += sizeof(out->left) + out->head.stack_bytes;
 	if (bytes < need || out->head.weight_ns == 0 || out->head.stack > RECORD_NONE)
 		return false;
 	out->frames = (const uint64_t *)(const void *)(at + sizeof(out->head));
 	out->stack = (const uint8_t *)(out->frames + frames);
-	if (out->head.stack != RECORD_LEFT)
+	if (!has_copy(&out->head))
 		return true;
 	memcpy(&out->left, out->stack, sizeof(out->left));
 	out->stack += sizeof(out->left);
@@ -73,6 +78,29 @@ static enum stack_end end_of(const struct record_sample *head)
 					    : STACK_WHOLE;
 }
 
+/* Walks the copy of a stack that the kernel walked, and compares. What leaves the copy is not judged. */
+static void check(struct bpf_sampler *b, const struct sample *sample, uint32_t pid, size_t depth)
+{
+	struct stack_copy copy = { .has_user = true,
+				   .bytes = sample->stack,
+				   .len = sample->head.stack_bytes,
+				   .kernel = sample->frames + sample->head.user_count,
+				   .kernel_count = sample->head.kernel_count };
+	enum stack_end end;
+	size_t count;
+	bool is_like;
+
+	copy_regs(&sample->left, &copy);
+	count = spaces_walk(b->base.spaces, (pid_t)pid, &copy, b->other, SPACE_MAX_FRAMES, &end);
+	if (end == STACK_CUT)
+		return;
+	is_like = count == depth;
+	for (size_t i = 0; i < count && is_like; i++)
+		is_like = b->other[i].key == b->base.path[1 + i].key;
+	b->compared++;
+	b->unlike += !is_like;
+}
+
 /* Names the sample's stack into base.path behind the thread's frame. Returns the depth. */
 static size_t name(struct bpf_sampler *b, const struct sample *sample,
 		   const struct perf_thread *thread, enum stack_end *out_end)
@@ -84,6 +112,7 @@ static size_t name(struct bpf_sampler *b, const struct sample *sample,
 				   .walked_end = end_of(head),
 				   .kernel = sample->frames + head->user_count,
 				   .kernel_count = head->kernel_count };
+	size_t depth;
 
 	if (head->stack == RECORD_LEFT) {
 		copy.has_user = true;
@@ -92,8 +121,11 @@ static size_t name(struct bpf_sampler *b, const struct sample *sample,
 		copy_regs(&sample->left, &copy);
 	}
 	s->path[0] = perf_thread_frame(thread);
-	return 1 + spaces_walk(s->spaces, (pid_t)thread->pid, &copy, s->path + 1, SPACE_MAX_FRAMES,
-			       out_end);
+	depth = spaces_walk(s->spaces, (pid_t)thread->pid, &copy, s->path + 1, SPACE_MAX_FRAMES,
+			    out_end);
+	if (head->is_checked && b->other != NULL)
+		check(b, sample, thread->pid, depth);
+	return 1 + depth;
 }
 
 /* The thread of a sample. One that we do not know, of a process that is gone, has no name to be had: entered, it would stay, since
@@ -142,7 +174,7 @@ int bpf_take(void *owner, void *record, size_t bytes)
 		return 0;
 	}
 	b->ticks_given++;
-	if (sample.head.stack != RECORD_LEFT) {
+	if (!has_copy(&sample.head)) {
 		b->walked_count++;
 		b->walked_bytes += (bytes + 7) / 8 * 8 + RING_HEAD_BYTES;
 	}
