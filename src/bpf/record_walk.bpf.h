@@ -77,8 +77,8 @@ static __always_inline uint32_t find_area(const struct record_space *space, uint
 	return (uint32_t)at;
 }
 
-/* The rule at `pc`. */
-static __noinline uint32_t find_rule(const struct record_space *space, uint64_t pc)
+/* The rule at `pc`. Not static: the verifier then goes through it once, not once for each way that leads here. */
+__noinline uint32_t find_rule(const struct record_space *space, uint64_t pc)
 {
 	uint32_t at = find_area(space, pc), number, place;
 
