@@ -40,6 +40,8 @@ static const struct opt record_opt_rows[] = {
 	  "TIME", NULL, "shorter tasks are only counted" },
 	{ "full", 0, OPT_FLAG, offsetof(struct record_opts, is_full), NULL, NULL,
 	  "keep every sample: more precision, cost grows with the run" },
+	{ "debuginfod", 0, OPT_FLAG, offsetof(struct record_opts, asks_servers), NULL, NULL,
+	  "ask the servers of DEBUGINFOD_URLS for names that are not here" },
 	{ "json", 0, OPT_FLAG, offsetof(struct record_opts, run.is_json), NULL, NULL,
 	  "end with one line of JSON on the standard output" },
 	{ "quiet", 'q', OPT_FLAG, offsetof(struct record_opts, run.is_quiet), NULL, NULL,

@@ -18,7 +18,7 @@ struct record_opts {
 	struct run_opts run;
 	uint64_t every_ns, slots;
 	const char *engine; /* NULL: the best one that is permitted */
-	bool is_full;
+	bool is_full, asks_servers;
 	struct task_opts tasks;
 };
 

@@ -7,6 +7,8 @@
 
 #define MAX_PERIOD_NS NS_PER_S /* the price never makes the period longer */
 #define WINDOW_NS     NS_PER_S
+#define AWAIT_NS      (10 * NS_PER_S) /* for names of servers, at the end */
+#define AWAIT_LOOK_MS 50
 
 /* ---- the sink: where the engine's ticks go ---- */
 
@@ -61,13 +63,21 @@ static void sink_life(void *owner, const struct life *event)
 	s->run.label.comm = run_str(s->run.comm);
 }
 
+static void sink_renamed(void *owner, const struct frame *from, const struct frame *to)
+{
+	struct session *s = owner;
+
+	(void)profile_rename(s->profile, from, to);
+}
+
 static struct sampler_sink sink_of(struct session *s)
 {
 	return (struct sampler_sink){ .owner = s,
 				      .wants = sink_wants,
 				      .take = sink_take,
 				      .lost = sink_lost,
-				      .life = sink_life };
+				      .life = sink_life,
+				      .renamed = sink_renamed };
 }
 
 /* ---- opening ---- */
@@ -99,6 +109,7 @@ static int open_engine(struct session *s, pid_t pid, struct err *err)
 					     .starts_at_exec = s->run.opts->command != NULL,
 					     .period_ns = s->opts->every_ns,
 					     .start = s->run.start,
+					     .asks_servers = s->opts->asks_servers,
 					     .switched_off = s->run.app->switched_off };
 	int code = record_engine_open(s, &settings, err);
 
@@ -249,11 +260,27 @@ static void session_turn(void *session, struct mono now)
 
 /* ---- ending ---- */
 
+/* Names that servers send may come a moment after the job has ended. */
+static void await_names(struct session *s)
+{
+	struct mono end = { mono_now().ns + AWAIT_NS };
+	struct sampler_facts facts = { .awaited_files = 0 };
+
+	do {
+		session_drain(s);
+		s->engine->facts(s->sampler, &facts);
+		if (facts.awaited_files > 0)
+			poll(NULL, 0, AWAIT_LOOK_MS);
+	} while (facts.awaited_files > 0 && mono_now().ns < end.ns);
+}
+
 static void session_end(void *session)
 {
 	struct session *s = session;
 
 	session_drain(s);
+	if (s->opts->asks_servers)
+		await_names(s);
 	close_window(s, mono_elapsed_ns(s->run.window_start, mono_now()));
 	s->run.window = (struct ledger_row){ 0 };
 }

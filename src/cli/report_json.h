@@ -12,7 +12,7 @@
 #include "core/frame.h"
 #include "format/json.h"
 
-/* The word for a kind of frame: "thread", "native", "kernel", "marker". */
+/* The word for a kind of frame: "thread", "native", "kernel", "marker", "inlined", "jit". */
 const char *report_kind(enum frame_kind kind);
 
 /* A share, its half width, and the words for both. `range_kept`: samples of the whole range. */

@@ -154,6 +154,7 @@ static void first_row(struct text *t, const struct analysis *a, const struct fun
 
 	text_put(t, "<tr><th scope=\"row\">");
 	page_put_function(t, f->name, PAGE_LEAD_NAME);
+	text_put(t, frame_mark(f->kind));
 	text_printf(t, "</th><td class=\"l\">%s</td><td>", state_words[state]);
 	page_put_share(t, f->own.share, a->kept);
 	text_put(t, "</td><td>");
@@ -188,6 +189,7 @@ static void plain_row(struct text *t, const struct analysis *a, const struct fun
 {
 	text_put(t, "<tr><th scope=\"row\">");
 	page_put_function(t, f->name, PAGE_MOST_NAME);
+	text_put(t, frame_mark(f->kind));
 	text_put(t, "</th><td>");
 	page_put_share(t, f->own.share, a->kept);
 	text_put(t, "</td><td>");

@@ -137,7 +137,7 @@ static int choose(struct choice *c, unsigned halvings)
 /* ---- names ---- */
 
 /* Foreign names are made harmless here: what is hidden in them is shown, as in the terminal. */
-static void put_name(struct json *j, struct str name, bool is_function)
+static void put_name(struct json *j, struct str name, bool is_function, const char *mark)
 {
 	SCOPED(text_free) struct text words = TEXT_EMPTY;
 
@@ -145,6 +145,7 @@ static void put_name(struct json *j, struct str name, bool is_function)
 		text_put_function(&words, name, PAGE_MOST_NAME);
 	else
 		text_put_cut(&words, name, PAGE_MOST_NAME);
+	text_put(&words, mark);
 	if (words.has_failed)
 		json_fail(j, -ENOMEM);
 	json_chars(j, text_chars(&words));
@@ -183,9 +184,9 @@ static int use_functions(struct used *u, const struct choice *c)
 static void put_function(struct json *j, const struct function *f)
 {
 	json_open_array(j);
-	put_name(j, f->name, true);
-	put_name(j, f->module, false);
-	put_name(j, f->file, false);
+	put_name(j, f->name, true, frame_mark(f->kind));
+	put_name(j, f->module, false, "");
+	put_name(j, f->file, false, "");
 	json_u64(j, f->line);
 	json_u64(j, f->kind);
 	json_close(j);
@@ -213,7 +214,7 @@ static void put_threads(struct json *j, const struct analysis *a)
 	json_open_array(j);
 	for (uint32_t i = 0; i < a->thread_count; i++) {
 		json_open_array(j);
-		put_name(j, a->threads[i].name, false);
+		put_name(j, a->threads[i].name, false, "");
 		json_u64(j, a->threads[i].pid);
 		json_u64(j, a->threads[i].tid);
 		json_close(j);

@@ -7,7 +7,8 @@
 #include "cli/report_json.h"
 #include "core/scoped.h"
 
-static const char *const kinds[] = { "thread", "native", "kernel", "marker", "unknown" };
+static const char *const kinds[] = { "thread",	"native", "kernel", "marker",
+				     "inlined", "jit",	  "unknown" };
 
 const char *report_kind(enum frame_kind kind)
 {

@@ -138,9 +138,11 @@ static void function_row(struct screen *s, const struct report *r, const struct 
 			 double axis)
 {
 	uint64_t kept = r->analysis->kept;
-	size_t extra = extra_columns(s);
+	size_t extra = extra_columns(s), mark_len = strlen(frame_mark(f->kind));
+	size_t room = name_room(f->own.share, kept, NUMBER_END + extra);
 
-	screen_put_name(s, f->name, name_room(f->own.share, kept, NUMBER_END + extra), true);
+	screen_put_name(s, f->name, room > mark_len ? room - mark_len : 0, true);
+	screen_put(s, frame_mark(f->kind));
 	put_share(s, f->own.share, kept, NUMBER_END + extra);
 	put_share(s, f->with_callees.share, kept, NUMBER2_END + extra + second_shift(s));
 	put_state(s, f->own.ns > 0 ? &f->own : &f->with_callees, STATE_AT + extra);

@@ -92,7 +92,7 @@ static const struct field node_fields[] = {
 
 static const struct field frame_fields[] = {
 	KEY(frame_row, id, "the frame"),
-	FIELD(frame_row, kind, "0 thread, 1 function of a binary, 2 function of the kernel, 3 marker of ours such as [broken]"),
+	FIELD(frame_row, kind, "0 thread, 1 function of a binary, 2 function of the kernel, 3 marker of ours such as [broken], 4 function inlined into the one before it, 5 function made at run time (JIT)"),
 	FIELD(frame_row, pid, "process of a thread, else 0"),
 	FIELD(frame_row, tid, "id of a thread, else 0"),
 	FIELD(frame_row, line, "line in the source file; 0: not known"),

@@ -29,6 +29,11 @@ static uint64_t fold_str(uint64_t hash, struct str text)
 	return fold(hash, word);
 }
 
+const char *frame_mark(enum frame_kind kind)
+{
+	return kind == FRAME_INLINED ? " (inlined)" : kind == FRAME_JIT ? " (jit)" : "";
+}
+
 uint64_t frame_key(const struct frame *f, uint64_t salt)
 {
 	uint64_t hash = fold(salt, (uint64_t)f->kind << 32 | f->line);

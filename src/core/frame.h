@@ -22,10 +22,12 @@ struct str {
 
 /* Stored in recordings: numbers never change, new ones are added at the end. */
 enum frame_kind {
-	FRAME_THREAD = 0, /* the first frame of every path: name is the thread's own name (comm) */
-	FRAME_NATIVE = 1, /* a function of a binary */
-	FRAME_KERNEL = 2, /* a function of the kernel */
-	FRAME_MARKER = 3, /* ours, in square brackets: "[broken]", "[cut 12]", "[kernel]" */
+	FRAME_THREAD = 0,  /* the first frame of every path: name is the thread's own name (comm) */
+	FRAME_NATIVE = 1,  /* a function of a binary */
+	FRAME_KERNEL = 2,  /* a function of the kernel */
+	FRAME_MARKER = 3,  /* ours, in square brackets: "[broken]", "[cut 12]", "[kernel]" */
+	FRAME_INLINED = 4, /* a function of a binary that the compiler put into the one before it */
+	FRAME_JIT = 5,	   /* a function that the program itself made while it ran */
 };
 
 /* What a thread was doing; an index of weights. Stored in recordings. */
@@ -47,6 +49,9 @@ struct frame {
 	struct str module; /* file name of the binary, without folders; empty: none */
 	struct str file;   /* source file; empty: not known */
 };
+
+/* How a frame of this kind is marked behind its name where people read it; mostly "". Static. */
+const char *frame_mark(enum frame_kind kind);
 
 /* The identity of a frame: a 64-bit hash of kind, pid, tid, line, name, module and file, started from
  * `salt` (a thread's start time, else 0). Never 0. */

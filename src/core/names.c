@@ -92,11 +92,34 @@ static uint32_t find(const struct names *n, const struct frame *f)
 	return id;
 }
 
+/* Puts the texts of `f` at the end; there is room. */
+static void link_text(struct names *n, uint32_t id, const struct frame *f)
+{
+	struct name_entry *e = &n->entries[id];
+
+	e->at = n->text_end;
+	e->name_len = put_text(n, f->name);
+	e->module_len = put_text(n, f->module);
+	e->file_len = put_text(n, f->file);
+	e->older = n->newest;
+	e->newer = NAMES_NONE;
+	if (n->newest == NAMES_NONE)
+		n->oldest = id;
+	else
+		n->entries[n->newest].newer = id;
+	n->newest = id;
+	n->text_live += bytes_of(e);
+}
+
+static uint32_t bytes_wanted(const struct frame *f)
+{
+	return names_kept_bytes(f->name) + names_kept_bytes(f->module) + names_kept_bytes(f->file);
+}
+
 uint32_t names_add(struct names *n, const struct frame *f)
 {
 	uint32_t id = find(n, f);
-	uint32_t bytes =
-		names_kept_bytes(f->name) + names_kept_bytes(f->module) + names_kept_bytes(f->file);
+	uint32_t bytes = bytes_wanted(f);
 
 	if (id != NAMES_NONE) {
 		n->entries[id].references++;
@@ -116,24 +139,13 @@ uint32_t names_add(struct names *n, const struct frame *f)
 		.key = f->key,
 		.references = 1,
 		.next = *bucket,
-		.older = n->newest,
-		.newer = NAMES_NONE,
-		.at = n->text_end,
 		.kind = f->kind,
 		.pid = f->pid,
 		.tid = f->tid,
 		.line = f->line,
 	};
-	e->name_len = put_text(n, f->name);
-	e->module_len = put_text(n, f->module);
-	e->file_len = put_text(n, f->file);
+	link_text(n, id, f);
 	*bucket = id;
-	if (n->newest == NAMES_NONE)
-		n->oldest = id;
-	else
-		n->entries[n->newest].newer = id;
-	n->newest = id;
-	n->text_live += bytes;
 	n->used++;
 	dirty_set(&n->dirty, id);
 	return id;
@@ -150,6 +162,27 @@ static void unlink_text(struct names *n, const struct name_entry *e)
 	else
 		n->entries[e->newer].older = e->older;
 	n->text_live -= bytes_of(e);
+}
+
+bool names_rename(struct names *n, const struct frame *from, const struct frame *to)
+{
+	uint32_t id = find(n, from), bytes = bytes_wanted(to);
+
+	if (id == NAMES_NONE)
+		return false;
+
+	struct name_entry *e = &n->entries[id];
+
+	if (bytes > n->text_limit - (n->text_live - bytes_of(e)))
+		return false;
+	unlink_text(n, e);
+	if (bytes > n->text_room - n->text_end)
+		compact(n);
+	link_text(n, id, to);
+	e->kind = to->kind;
+	e->line = to->line;
+	dirty_set(&n->dirty, id);
+	return true;
 }
 
 void names_unref(struct names *n, uint32_t id)

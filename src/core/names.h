@@ -4,6 +4,8 @@
 #ifndef TARE_CORE_NAMES_H
 #define TARE_CORE_NAMES_H
 
+#include <stdbool.h>
+
 #include "core/dirty.h"
 #include "core/frame.h"
 
@@ -58,6 +60,10 @@ static inline bool names_is(const struct names *n, uint32_t id, const struct fra
 
 /* Finds or stores a frame and takes one reference. NAMES_NONE: no room, nothing changed. */
 uint32_t names_add(struct names *n, const struct frame *f);
+
+/* Shows what was stored as `from` as `to` from now on; it is no more found as what it was. Strings of `to` must not be those of
+ * names_frame(). False: there is no such frame, or no room; nothing changed. */
+bool names_rename(struct names *n, const struct frame *from, const struct frame *to);
 
 /* One reference less; the last one frees it. */
 void names_unref(struct names *n, uint32_t id);

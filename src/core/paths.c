@@ -257,6 +257,11 @@ bool paths_is_too_big(const struct paths *p, const struct frame *path, size_t de
 	return frames > most_frames || bytes > most_bytes;
 }
 
+bool paths_rename(struct paths *p, const struct frame *from, const struct frame *to)
+{
+	return names_rename(&p->names, from, to);
+}
+
 void paths_ref(struct paths *p, uint32_t node)
 {
 	p->nodes[node].references++;

@@ -38,6 +38,10 @@ int paths_add(struct paths *p, const struct frame *path, size_t depth, uint32_t 
 /* Would this path alone take more than half of the arena? Then nothing should yield to it. */
 bool paths_is_too_big(const struct paths *p, const struct frame *path, size_t depth);
 
+/* A frame got its name: what was stored as `from` is shown as `to` from now on, on every path. The same path by its new name is stored
+ * beside it. Strings of `to` must not be those of paths_frame(). False: there is no such frame, or no room for its name. */
+bool paths_rename(struct paths *p, const struct frame *from, const struct frame *to);
+
 /* How many frames of this path, from the root, are stored already: 0 .. depth. */
 size_t paths_stored_depth(const struct paths *p, const struct frame *path, size_t depth);
 

@@ -251,6 +251,11 @@ void profile_lost(struct profile *p, uint64_t at_ns, uint64_t lost)
 	timeline_count_lost(&p->timeline, at_ns, lost);
 }
 
+bool profile_rename(struct profile *p, const struct frame *from, const struct frame *to)
+{
+	return paths_rename(p->paths, from, to);
+}
+
 void profile_label(const struct profile *p, struct label *label)
 {
 	label->weight_ns = p->weight_ns;

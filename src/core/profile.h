@@ -84,6 +84,9 @@ void profile_add(struct profile *p, const struct tick *tick, const struct frame 
 /* `lost` samples were lost up to `at_ns`. Their weight arrives with the next tick. */
 void profile_lost(struct profile *p, uint64_t at_ns, uint64_t lost);
 
+/* A frame got its name, as paths_rename(). False: no path shows it, or there is no room for the name. */
+bool profile_rename(struct profile *p, const struct frame *from, const struct frame *to);
+
 /* The part of the label that the profile knows: weight_ns, ticks, kept, one_in, slot_count, slot_ns, batches, merges, rng. */
 void profile_label(const struct profile *p, struct label *label);
 

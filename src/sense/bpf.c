@@ -13,7 +13,6 @@
 #include <bpf/libbpf.h>
 
 #include "core/scoped.h"
-#include "sense/parser.h"
 
 #define LOOK_NS	      (100 * NS_PER_MS) /* between two looks at the ring */
 #define LOOK_QUIET_NS (400 * NS_PER_MS)
@@ -194,6 +193,7 @@ static int sampler_drain(struct sampler *s, const struct sampler_sink *sink, str
 	}
 	began_ns = now_ns(CLOCK_MONOTONIC);
 	bpf_offer_wanted(b);
+	spaces_mind(s->spaces, sink->renamed, sink->owner);
 	s->aside_ns += now_ns(CLOCK_MONOTONIC) - began_ns;
 	pace(b, given == b->ticks_given);
 	b->sink = NULL;
@@ -245,12 +245,8 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 	struct bpf_sampler *b = of(s);
 	bool is_over = s->root_fd < 0 && perf_threads_alive(s->threads) == 0;
 	struct record_counts counts = bpf_counts(b);
-	struct parser *parser = spaces_parser(s->spaces);
-	struct parser_facts reading;
 	uint64_t clock_ns;
 
-	parser_mind(parser);
-	parser_facts(parser, &reading);
 	if (is_over || now_ns(CLOCK_MONOTONIC) >= s->next_turns_ns)
 		count_turns(b);
 	clock_ns = counts.gone_ns + s->counted_ns + (s->given_ns - s->counted_given_ns);
@@ -271,7 +267,8 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 		.processes = perf_threads_processes_seen(s->threads),
 		.aside_ns = s->aside_ns,
 		.table_ns = spaces_table_ns(s->spaces),
-		.reading_ns = reading.live_ns,
+		.reading_ns = spaces_reading_ns(s->spaces),
+		.awaited_files = spaces_awaited(s->spaces),
 		.unread_files = spaces_unread(s->spaces),
 		.unnamed_frames = spaces_unnamed(s->spaces),
 		.ran_ns = s->turns.ran_ns,

@@ -107,7 +107,8 @@ static size_t name(struct bpf_sampler *b, const struct sample *sample,
 {
 	const struct record_sample *head = &sample->head;
 	struct sampler *s = &b->base;
-	struct stack_copy copy = { .walked = sample->frames,
+	struct stack_copy copy = { .at_ns = head->at_ns,
+				   .walked = sample->frames,
 				   .walked_count = head->user_count,
 				   .walked_end = end_of(head),
 				   .kernel = sample->frames + head->user_count,

@@ -37,13 +37,18 @@ static int run(const char *name, struct output *out)
 	return cplus_demangle_v3_callback(name, options, collect, out);
 }
 
+bool demangle_may(const char *mangled, size_t len)
+{
+	return len >= 3 && len <= DEMANGLE_MAX_IN && mangled[0] == '_' &&
+	       (mangled[1] == 'Z' || mangled[1] == 'R');
+}
+
 size_t demangle(const char *mangled, size_t len, char *out)
 {
 	char name[DEMANGLE_MAX_IN + 1];
 	struct output output = { .bytes = out };
 
-	if (len < 3 || len > DEMANGLE_MAX_IN || mangled[0] != '_' ||
-	    (mangled[1] != 'Z' && mangled[1] != 'R'))
+	if (!demangle_may(mangled, len))
 		return 0;
 	memcpy(name, mangled, len);
 	name[len] = '\0';

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/scoped.h"
+#include "sense/dwarffile.h"
 #include "sense/elffile.h"
 
 #define MAX_UNITS 20000u
@@ -110,27 +111,6 @@ static int check_program(Elf *elf, Dwarf_Die *unit)
 	return -ENOENT;
 }
 
-/* The file of a declaration. libdw takes file 0 for none; since DWARF 5 it is the unit's own file. */
-static const char *file_of(Dwarf_Die *function)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Files *files;
-	Dwarf_Die unit;
-	Dwarf_Word at;
-	size_t count;
-	const char *file = dwarf_decl_file(function);
-
-	if (file != NULL)
-		return file;
-	if (dwarf_attr_integrate(function, DW_AT_decl_file, &attribute) == NULL ||
-	    dwarf_formudata(&attribute, &at) != 0 || at != 0 ||
-	    dwarf_diecu(function, &unit, NULL, NULL) == NULL ||
-	    dwarf_getsrcfiles(&unit, &files, &count) != 0 || count == 0)
-		return NULL;
-	file = dwarf_filesrc(files, 0, NULL, NULL);
-	return file != NULL && file[0] != '?' ? file : NULL;
-}
-
 static void tell_function(Dwarf_Die *function, dwarflines_found *found, void *owner)
 {
 	Dwarf_Addr start;
@@ -140,7 +120,7 @@ static void tell_function(Dwarf_Die *function, dwarflines_found *found, void *ow
 	if (dwarf_entrypc(function, &start) != 0 || dwarf_decl_line(function, &number) != 0 ||
 	    number <= 0)
 		return;
-	file = file_of(function);
+	file = dwarffile_source(function);
 	if (file != NULL)
 		found(owner, start, (uint32_t)number, file);
 }

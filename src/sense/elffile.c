@@ -252,7 +252,10 @@ int elffile_add_symbols(int fd, struct tables *t)
 	if (t->build_id_bytes > 0 && (own.build_id_bytes != t->build_id_bytes ||
 				      memcmp(own.build_id, t->build_id, t->build_id_bytes) != 0))
 		return -ESTALE;
-	return symbols_read(t, elf, true);
+	rc = symbols_read(t, elf, true);
+	if (rc == 0)
+		t->has_debug_lines = found.has_info && found.has_line;
+	return rc;
 }
 
 int elffile_add_plt(int fd, struct tables *t)

@@ -14,42 +14,11 @@
 #include "sense/debugfile.h"
 #include "sense/demangle.h"
 #include "sense/grow.h"
-#include "sense/sources.h"
+#include "sense/module_parts.h"
 
+#define PLT	       "@plt"
 #define MAX_FILES      (4 * MODULES_MAX)
-#define MAX_WITH_LINES 64u /* each holds a descriptor */
-
-struct module {
-	struct tables tables;
-	struct str name;
-	uint64_t file_bytes;
-	size_t bytes;
-	uint32_t holders, mark;
-	struct sources sources;
-	const struct frame **frame_of; /* by symbol, then by function, then the nameless rest */
-};
-
-/* A file that we have seen: several may hold the same build. */
-struct seen_file {
-	struct parser_file_id id;
-	struct module *module; /* NULL: it is left alone */
-};
-
-struct modules {
-	struct naming *names;
-	struct module **items;
-	size_t count, room;
-	struct seen_file *files;
-	size_t file_count, file_room;
-	size_t bytes, with_lines;
-	uint64_t lines_ns, unread;
-	struct parser *parser;
-	struct parser_file_id identified; /* the file whose build-id and debuglink ... */
-	struct tables identity;		  /* ... these are, while its tables are being read */
-	struct module *vdso;
-	bool is_vdso_read;
-	int vdso_fd; /* -1: not open */
-};
+#define MAX_WITH_LINES 64u /* each holds two descriptors */
 
 const struct tables *module_tables(const struct module *m)
 {
@@ -87,6 +56,7 @@ static void module_free(struct module *m)
 {
 	tables_free(&m->tables);
 	sources_free(&m->sources);
+	inlines_free(&m->inlines);
 	free(m->frame_of);
 	free(m);
 }
@@ -101,21 +71,37 @@ uint64_t modules_unread(const struct modules *m)
 	return m->unread;
 }
 
-struct parser *modules_parser(struct modules *m)
+struct parser *modules_namer(struct modules *m)
 {
-	return m->parser;
+	return m->namer;
+}
+
+void modules_mind(struct modules *m)
+{
+	parser_mind(m->parser);
+	parser_mind(m->namer);
+}
+
+uint64_t modules_reading_ns(const struct modules *m)
+{
+	struct parser_facts files, names;
+
+	parser_facts(m->parser, &files);
+	parser_facts(m->namer, &names);
+	return files.live_ns + names.live_ns;
 }
 
 int modules_open(struct naming *names, struct modules **out)
 {
 	struct modules *m = calloc(1, sizeof(*m));
 
-	if (m == NULL || parser_open(false, &m->parser) < 0) {
-		free(m);
+	if (m != NULL)
+		m->vdso_fd = -1;
+	if (m == NULL || parser_open(false, &m->parser) < 0 || parser_open(false, &m->namer) < 0) {
+		modules_close(m);
 		return -ENOMEM;
 	}
 	m->names = names;
-	m->vdso_fd = -1;
 	*out = m;
 	return 0;
 }
@@ -130,7 +116,11 @@ void modules_close(struct modules *m)
 	free(m->files);
 	if (m->vdso_fd >= 0)
 		close(m->vdso_fd);
+	while (m->awaited_count > 0)
+		module_forget_awaited(m, m->awaited[0].module);
+	debuginfod_close(m->servers);
 	parser_close(m->parser);
+	parser_close(m->namer);
 	free(m);
 }
 
@@ -145,7 +135,8 @@ static void evict(struct modules *m, size_t at)
 			m->files[kept++] = m->files[i];
 	m->file_count = kept;
 	m->bytes -= gone->bytes;
-	m->with_lines -= gone->tables.has_lines && m->with_lines > 0;
+	m->with_lines -= gone->has_lines_open;
+	module_forget_awaited(m, gone);
 	memmove(&m->items[at], &m->items[at + 1], (m->count - at - 1) * sizeof(struct module *));
 	m->count--;
 	module_free(gone);
@@ -186,8 +177,10 @@ static struct module *add(struct modules *m, struct tables *t, struct str path, 
 	struct str name = base_name(path);
 	void *items;
 
-	if (module != NULL)
+	if (module != NULL) {
 		module->sources = SOURCES_EMPTY;
+		module->inlines = INLINES_EMPTY;
+	}
 	if (module != NULL)
 		module->frame_of = calloc(slots, sizeof(*module->frame_of));
 	if (module == NULL || module->frame_of == NULL || !make_room(m, bytes, out_freed)) {
@@ -238,6 +231,28 @@ static int identify(struct modules *m, const struct parser_file *file)
 	return rc;
 }
 
+/* The file that has the debug information: itself, or the debug file that its symbols came from. */
+static int lines_fd(const struct tables *t, const struct parser_file *file)
+{
+	if (t->has_lines)
+		return file->fd;
+	if (t->has_debug_lines && t->debug_file > 0 && t->debug_file <= file->debug_count)
+		return file->debug_fds[t->debug_file - 1];
+	return -1;
+}
+
+void module_open_lines(struct modules *m, struct module *module, const struct parser_file *file)
+{
+	int fd = lines_fd(&module->tables, file);
+
+	if (fd < 0 || module->has_lines_open || m->with_lines >= MAX_WITH_LINES)
+		return;
+	sources_open(&module->sources, fd);
+	inlines_open(&module->inlines, fd);
+	module->has_lines_open = true;
+	m->with_lines++;
+}
+
 /* Reads a file that we have not seen. 0 without a module: there is no room. */
 static int read_new(struct modules *m, struct parser_file *file, struct str path, bool *out_freed,
 		    struct module **out)
@@ -252,15 +267,14 @@ static int read_new(struct modules *m, struct parser_file *file, struct str path
 		return 0;
 	debugfile_open(&m->identity, path, file);
 	rc = parser_read_tables(m->parser, file, &t);
-	debugfile_close(file);
-	if (rc < 0)
-		return rc;
-	*out = add(m, &t, path, file->id.bytes, out_freed);
-	if (*out != NULL && (*out)->tables.has_lines && m->with_lines < MAX_WITH_LINES) {
-		sources_open(&(*out)->sources, file->fd);
-		m->with_lines++;
+	if (rc == 0)
+		*out = add(m, &t, path, file->id.bytes, out_freed);
+	if (rc == 0 && *out != NULL) {
+		module_open_lines(m, *out, file);
+		module_await_debug(m, *out, file->fd);
 	}
-	return 0;
+	debugfile_close(file);
+	return rc;
 }
 
 /* Without room it is merely looked at again. */
@@ -340,25 +354,52 @@ struct module *modules_vdso(struct modules *m, struct modules_found *out)
 	return m->vdso;
 }
 
-static const struct frame *name_symbol(struct modules *m, struct module *module,
-				       const struct symbol *symbol)
+/* A name that may be mangled, and what it stands for: `text`, of `len` bytes. */
+struct plain {
+	char text[DEMANGLE_MAX_OUT + sizeof(PLT)];
+	size_t len;
+};
+
+static void take_plain(void *owner, size_t at, struct str name)
 {
-	static const char plt[] = "@plt";
-	char text[DEMANGLE_MAX_OUT + sizeof(plt)];
-	const char *mangled = module->tables.names + symbol->name;
+	struct plain *plain = owner;
+
+	(void)at;
+	plain->len = name.len < DEMANGLE_MAX_OUT ? name.len : DEMANGLE_MAX_OUT;
+	memcpy(plain->text, name.bytes, plain->len);
+}
+
+/* -EAGAIN: `out` has the mangled name, for the time being. */
+static int read_plain(struct modules *m, struct str mangled, struct plain *out)
+{
+	const struct parser_plain_names names = { &mangled, 1, take_plain, out };
+	size_t done;
+	int rc = 0;
+
+	out->len = 0;
+	if (demangle_may(mangled.bytes, mangled.len))
+		rc = parser_read_plain(m->namer, &names, &done);
+	if (out->len == 0) {
+		out->len = mangled.len;
+		memcpy(out->text, mangled.bytes, mangled.len);
+	}
+	return rc;
+}
+
+static const struct frame *name_symbol(struct modules *m, struct module *module,
+				       const struct symbol *symbol, bool *out_is_pending)
+{
+	struct plain plain;
+	struct str mangled = { module->tables.names + symbol->name, symbol->name_len };
 	struct frame frame = { .kind = FRAME_NATIVE, .module = module->name };
 	struct source_place place;
-	size_t len = demangle(mangled, symbol->name_len, text);
 
-	if (len == 0) {
-		len = symbol->name_len;
-		memcpy(text, mangled, len);
-	}
+	*out_is_pending = read_plain(m, mangled, &plain) == -EAGAIN;
 	if (symbol->is_plt) {
-		memcpy(text + len, plt, sizeof(plt) - 1);
-		len += sizeof(plt) - 1;
+		memcpy(plain.text + plain.len, PLT, sizeof(PLT) - 1);
+		plain.len += sizeof(PLT) - 1;
 	}
-	frame.name = (struct str){ text, (uint32_t)len };
+	frame.name = (struct str){ plain.text, (uint32_t)plain.len };
 	place = sources_find(&module->sources,
 			     &(struct sources_of){ m->parser, &module->tables, m->names }, symbol);
 	frame.file = place.file;
@@ -393,8 +434,8 @@ static const struct frame *name_address(struct modules *m, const struct module *
 	return naming_frame(m->names, &frame);
 }
 
-const struct frame *module_frame(struct modules *m, struct module *module, uint32_t pc,
-				 bool *out_is_named)
+const struct frame *module_name_function(struct modules *m, struct module *module, uint32_t pc,
+					 struct module_frames *out)
 {
 	const struct tables *t = &module->tables;
 	const struct symbol *symbol = tables_symbol(t, pc);
@@ -402,14 +443,30 @@ const struct frame *module_frame(struct modules *m, struct module *module, uint3
 	size_t slot = symbol != NULL	 ? (size_t)(symbol - t->symbols)
 		      : function != NULL ? t->symbol_count + (size_t)(function - t->functions)
 					 : t->symbol_count + t->function_count;
+	const struct frame *frame = module->frame_of[slot];
 
-	*out_is_named = symbol != NULL || is_entry(t, function);
-	if (module->frame_of[slot] == NULL) {
-		uint64_t before_ns = module->sources.own_ns;
+	out->is_named = symbol != NULL || is_entry(t, function);
+	if (frame != NULL)
+		return frame;
+	frame = symbol != NULL ? name_symbol(m, module, symbol, &out->is_pending)
+			       : name_address(m, module, function);
+	if (!out->is_pending)
+		module->frame_of[slot] = frame;
+	return frame;
+}
 
-		module->frame_of[slot] = symbol != NULL ? name_symbol(m, module, symbol)
-							: name_address(m, module, function);
-		m->lines_ns += module->sources.own_ns - before_ns;
-	}
-	return module->frame_of[slot];
+void module_frames(struct modules *m, struct module *module, uint32_t pc, struct module_frames *out)
+{
+	const struct inlines_of of = { m->namer, m->names, module->name, module->tables.base,
+				       &m->inlines_ns };
+	uint64_t before_ns = module->sources.own_ns + module->inlines.own_ns;
+	struct inlines_found inlined;
+
+	*out = (struct module_frames){ .function = NULL };
+	out->function = module_name_function(m, module, pc, out);
+	inlined = inlines_find(&module->inlines, &of, pc);
+	out->inlined = inlined.frames;
+	out->inlined_count = inlined.count;
+	out->is_pending = out->is_pending || inlined.is_pending;
+	m->lines_ns += module->sources.own_ns + module->inlines.own_ns - before_ns;
 }

@@ -53,17 +53,46 @@ struct module *modules_get(struct modules *m, int fd, struct str path, struct mo
 /* The vdso, read from our own memory: the same for every process of this kernel. Held once more; may be NULL. */
 struct module *modules_vdso(struct modules *m, struct modules_found *out);
 
+struct debuginfod; /* debuginfod.h */
+
+/* From now on what has no symbols is asked for at servers; takes `servers` over. */
+void modules_ask_servers(struct modules *m, struct debuginfod *servers);
+
+/* A frame that was given out got its name: `from` is now called `to`. Both live as long as the names. */
+typedef void modules_renamed(void *owner, const struct frame *from, const struct frame *to);
+
+/* Takes the debug files that have come, and tells the frames that they name. True: tables were exchanged, so what points into them
+ * must be forgotten. Never waits; call it now and then. */
+bool modules_take_debug(struct modules *m, modules_renamed *renamed, void *owner);
+
+/* Modules whose debug files are still to come, or to be read. */
+size_t modules_awaited(const struct modules *m);
+
 /* Our own CPU time that finding lines in debug information took so far; the parser's is not in it. */
 uint64_t modules_lines_ns(const struct modules *m);
 
 /* Files that the parser died of, or hung over: they have no rows and no names. */
 uint64_t modules_unread(const struct modules *m);
 
-/* Who reads the files; borrowed. */
-struct parser *modules_parser(struct modules *m);
+/* Who reads single names and addresses; borrowed. */
+struct parser *modules_namer(struct modules *m);
 
-/* The frame of the code at `pc`. Sets *out_is_named to false when only its address is known. */
-const struct frame *module_frame(struct modules *m, struct module *module, uint32_t pc,
-				 bool *out_is_named);
+/* Kills a child that hangs over what nobody asks for again. Call it once a second or so. */
+void modules_mind(struct modules *m);
+
+/* CPU time of the children that run and read for us: in no getrusage() yet. */
+uint64_t modules_reading_ns(const struct modules *m);
+
+/* What stands at one address, outermost first: its function, and what the compiler put into it there. Frames live as long as the
+ * module is held. */
+struct module_frames {
+	const struct frame *function;
+	const struct frame *const *inlined;
+	size_t inlined_count;
+	bool is_named;	 /* false: only the address is known */
+	bool is_pending; /* the parser is at it: ask again later, and do not remember this */
+};
+void module_frames(struct modules *m, struct module *module, uint32_t pc,
+		   struct module_frames *out);
 
 #endif

@@ -58,17 +58,17 @@ void parser_facts(const struct parser *p, struct parser_facts *out)
 				      .spent_ns = parser_link_spent_ns(&p->link) };
 }
 
-/* Asks one question about a file, with all its descriptors. */
-static int ask(struct parser *p, const struct parser_file *file, struct parser_ask *question,
-	       struct parser_reply *out)
+int parser_ask_file(struct parser *p, const struct parser_file *file, struct parser_ask *question,
+		    struct parser_reply *out)
 {
+	bool has_file = file->fd >= 0 || question->question.kind != PARSER_PLAIN;
 	int fds[PARSER_MAX_FILES] = { file->fd };
 	int rc;
 
 	memcpy(fds + 1, file->debug_fds, file->debug_count * sizeof(int));
 	question->id = file->id;
 	question->fds = fds;
-	question->question.file_count = 1 + file->debug_count;
+	question->question.file_count = has_file ? 1 + file->debug_count : 0;
 	question->question.linked_mask = file->linked_mask << 1;
 	question->most_wait_ns = PARSER_WAIT_NS;
 	rc = parser_link_ask(&p->link, question, out);
@@ -80,8 +80,7 @@ static int ask(struct parser *p, const struct parser_file *file, struct parser_a
 	return rc == -EAGAIN || rc == -ENOMEM ? -EFBIG : rc;
 }
 
-/* How many items of `item_bytes` part `at` has; false: not a whole number. */
-static bool count_items(const struct parser_reply *r, size_t at, size_t item_bytes,
+bool parser_reply_count(const struct parser_reply *r, size_t at, size_t item_bytes,
 			size_t *out_count)
 {
 	*out_count = r->answer.part_bytes[at] / item_bytes;
@@ -115,10 +114,12 @@ static int take_tables(struct parser_reply *r, struct tables *out)
 		sizeof(*t.functions), sizeof(*t.symbols),   1
 	};
 	bool is_whole = r->answer.head_bytes == sizeof(t) && is_flag(&r->head.tables.has_symtab) &&
-			is_flag(&r->head.tables.has_lines);
+			is_flag(&r->head.tables.has_lines) &&
+			is_flag(&r->head.tables.has_debug_lines) &&
+			r->head.tables.debug_file <= PARSER_MAX_DEBUG_FILES;
 
 	for (size_t i = 0; i < PARSER_MAX_PARTS; i++)
-		is_whole = count_items(r, i, items[i], &counts[i]) && is_whole;
+		is_whole = parser_reply_count(r, i, items[i], &counts[i]) && is_whole;
 	t.rows = take_part(r, 0);
 	t.row_count = counts[0];
 	t.rule_sets = take_part(r, 1);
@@ -143,7 +144,7 @@ int parser_read_id(struct parser *p, const struct parser_file *file, struct tabl
 	SCOPED(parser_reply_free) struct parser_reply reply = { .head = { .bytes = { 0 } } };
 	struct parser_file alone = { .id = file->id, .fd = file->fd };
 	struct parser_ask question = { .question = { .kind = PARSER_ID } };
-	int rc = ask(p, &alone, &question, &reply);
+	int rc = parser_ask_file(p, &alone, &question, &reply);
 
 	return rc < 0 ? rc : take_tables(&reply, out);
 }
@@ -153,7 +154,7 @@ int parser_read_tables(struct parser *p, const struct parser_file *file, struct 
 	SCOPED(parser_reply_free) struct parser_reply reply = { .head = { .bytes = { 0 } } };
 	struct parser_ask question = { .question = { .kind = PARSER_TABLES },
 				       .most_bytes = PARSER_MAX_BYTES };
-	int rc = ask(p, file, &question, &reply);
+	int rc = parser_ask_file(p, file, &question, &reply);
 
 	return rc < 0 ? rc : take_tables(&reply, out);
 }
@@ -164,7 +165,7 @@ static int give_places(const struct parser_reply *r, const struct parser_lines *
 	const char *text = r->parts[1];
 	size_t count;
 
-	if (!count_items(r, 0, sizeof(*places), &count))
+	if (!parser_reply_count(r, 0, sizeof(*places), &count))
 		return -EIO;
 	for (size_t i = 0; i < count; i++) {
 		const struct parser_place *place = &places[i];
@@ -191,7 +192,7 @@ int parser_read_lines(struct parser *p, const struct parser_file *file,
 								     : PARSER_MAX_WANTED },
 				       .wanted = lines->wanted,
 				       .most_bytes = PARSER_MAX_LINES_BYTES };
-	int rc = ask(p, file, &question, &reply);
+	int rc = parser_ask_file(p, file, &question, &reply);
 
 	return rc < 0 ? rc : give_places(&reply, lines);
 }
@@ -216,7 +217,7 @@ static bool is_good_name(const struct parser_names *n, const struct parser_name 
 static int take_names(struct parser_reply *r, uint32_t debug_count, struct parser_names *out)
 {
 	SCOPED(parser_names_free) struct parser_names n = { .head = r->head.names };
-	bool is_good = count_items(r, 0, sizeof(*n.rows), &n.count) &&
+	bool is_good = parser_reply_count(r, 0, sizeof(*n.rows), &n.count) &&
 		       r->answer.head_bytes == sizeof(n.head);
 
 	n.rows = take_part(r, 0);
@@ -238,7 +239,7 @@ int parser_read_names(struct parser *p, const struct parser_file *file, struct p
 	SCOPED(parser_reply_free) struct parser_reply reply = { .head = { .bytes = { 0 } } };
 	struct parser_ask question = { .question = { .kind = PARSER_NAMES },
 				       .most_bytes = PARSER_MAX_NAMES_BYTES };
-	int rc = ask(p, file, &question, &reply);
+	int rc = parser_ask_file(p, file, &question, &reply);
 
 	return rc < 0 ? rc : take_names(&reply, file->debug_count, out);
 }

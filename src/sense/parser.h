@@ -15,6 +15,7 @@
 #define PARSER_MAX_BYTES       (40u << 20)  /* of one file's tables */
 #define PARSER_MAX_NAMES_BYTES (192u << 20) /* of all its names with their rows, for a search */
 #define PARSER_MAX_LINES_BYTES (16u << 20)  /* of one compilation unit's places */
+#define PARSER_MAX_CODE_BYTES  (8u << 20)   /* of an answer about names or one address */
 #define PARSER_WAIT_NS	       (UINT64_C(200) * 1000 * 1000) /* for one file at once, at most */
 #define PARSER_MAX_DEBUG_FILES 4u
 
@@ -68,6 +69,55 @@ struct parser_lines {
 /* Also -ENOENT: there is none for that address. -EFBIG: so much debug information that it is left alone. */
 int parser_read_lines(struct parser *p, const struct parser_file *file,
 		      const struct parser_lines *lines);
+
+/* Names as their authors wrote them. */
+struct parser_plain_names {
+	const struct str *mangled; /* borrowed; without NULs */
+	size_t count;
+	/* Of each of them that is a mangled name, in order; `plain` is borrowed, and not empty. */
+	void (*take)(void *owner, size_t at, struct str plain);
+	void *owner;
+};
+
+/* Demangles names of C++ and Rust: as many as a question holds, at least one; *out_done says how many of them were asked for.
+ * Never -ENOEXEC. */
+int parser_read_plain(struct parser *p, const struct parser_plain_names *names, size_t *out_done);
+
+/* A function that the compiler put into another, at one address. Strings are borrowed during the call. */
+struct parser_inlined_at {
+	uint64_t address; /* as the file has it */
+	void (*take)(void *owner, struct str name, struct str file,
+		     uint32_t line); /* outermost first */
+	void *owner;
+};
+
+/* What is inlined at an address, by the file's own debug information; nothing is taken where nothing is. Also -ENOENT: no
+ * function is known there. -EFBIG: so much debug information that it is left alone. */
+int parser_read_inlined(struct parser *p, const struct parser_file *file,
+			const struct parser_inlined_at *at);
+
+/* A piece of it. */
+struct parser_jit_code {
+	uint64_t start, end;
+	uint64_t since_ns, until_ns; /* this holds in between */
+	struct str name, file;	     /* empty where it is not known: of the name, what lies there */
+	uint32_t line;		     /* where it begins; 0: not known */
+};
+
+/* Addresses in code that a program made while it ran, and the file in which it says what that is (jitfile.h). */
+struct parser_jit_at {
+	uint64_t at_ns;		   /* CLOCK_MONOTONIC of the sample; 0: now */
+	const uint64_t *addresses; /* borrowed */
+	size_t count;		   /* 1 to PARSER_MAX_JIT - 1 */
+	/* Of each, in order: `code` and what it points to are borrowed. */
+	void (*take)(void *owner, size_t at, const struct parser_jit_code *code);
+	void *owner;
+};
+
+/* What is said so far: the file may grow. Also -ENOEXEC: it is no such file; -EFBIG: too long. *out_rejected: lines or records that
+ * say nothing. */
+int parser_read_jit(struct parser *p, const struct parser_file *file,
+		    const struct parser_jit_at *at, uint64_t *out_rejected);
 
 /* Every symbol of a file, for a search: owns rows and text; the empty value is all zero. */
 struct parser_names {

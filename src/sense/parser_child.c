@@ -15,29 +15,18 @@
 #include "sense/grow.h"
 #include "sense/names_file.h"
 #include "sense/parser.h"
+#include "sense/parser_say.h"
 #include "sense/sandbox.h"
 
-#define SOCKET	     0
 #define DESCRIPTORS  16u
 #define MEMORY_BYTES (UINT64_C(512) << 20)
 #define MAX_PLACES   (PARSER_MAX_LINES_BYTES / sizeof(struct parser_place))
 #define MAX_NAMES    (PARSER_MAX_NAMES_BYTES / sizeof(struct parser_name))
 
-static void write_all(const void *bytes, size_t len)
-{
-	for (size_t at = 0; at < len;) {
-		ssize_t count = write(SOCKET, (const char *)bytes + at, len - at);
-
-		if (count <= 0)
-			_exit(1);
-		at += (size_t)count;
-	}
-}
-
 static void read_all(void *bytes, size_t len)
 {
 	for (size_t at = 0; at < len;) {
-		ssize_t count = read(SOCKET, (char *)bytes + at, len - at);
+		ssize_t count = read(PARSER_SOCKET, (char *)bytes + at, len - at);
 
 		if (count <= 0)
 			_exit(1);
@@ -45,43 +34,7 @@ static void read_all(void *bytes, size_t len)
 	}
 }
 
-/* A part of an answer; borrowed. */
-struct part {
-	const void *bytes;
-	size_t len;
-};
-
-struct saying {
-	const void *head;
-	size_t head_bytes;
-	struct part parts[PARSER_MAX_PARTS];
-};
-
-static void say(uint32_t kind, int result, const struct saying *what)
-{
-	struct parser_answer answer = { .kind = kind, .result = result };
-
-	if (result < 0) {
-		write_all(&answer, sizeof(answer));
-		return;
-	}
-	answer.head_bytes = (uint32_t)what->head_bytes;
-	for (size_t i = 0; i < PARSER_MAX_PARTS; i++)
-		answer.part_bytes[i] = what->parts[i].len;
-	write_all(&answer, sizeof(answer));
-	write_all(what->head, what->head_bytes);
-	for (size_t i = 0; i < PARSER_MAX_PARTS; i++)
-		write_all(what->parts[i].bytes, what->parts[i].len);
-}
-
-/* One question as it came. Owns the descriptors and `wanted`. */
-struct asked {
-	struct parser_question question;
-	int fds[PARSER_MAX_FILES];
-	uint64_t *wanted;
-};
-
-static bool is_linked(const struct asked *a, size_t file)
+static bool is_linked(const struct parser_asked *a, size_t file)
 {
 	return (a->question.linked_mask >> file & 1) != 0;
 }
@@ -91,15 +44,16 @@ static bool is_linked(const struct asked *a, size_t file)
 static void say_tables(uint32_t kind, int rc, const struct tables *t)
 {
 	struct tables head = *t;
-	struct saying what = { .head = &head,
-			       .head_bytes = sizeof(head),
-			       .parts = {
-				       { t->rows, t->row_count * sizeof(*t->rows) },
-				       { t->rule_sets, t->rule_set_count * sizeof(*t->rule_sets) },
-				       { t->exprs, t->expr_bytes },
-				       { t->functions, t->function_count * sizeof(*t->functions) },
-				       { t->symbols, t->symbol_count * sizeof(*t->symbols) },
-				       { t->names, t->name_bytes } } };
+	struct parser_saying what = {
+		.head = &head,
+		.head_bytes = sizeof(head),
+		.parts = { { t->rows, t->row_count * sizeof(*t->rows) },
+			   { t->rule_sets, t->rule_set_count * sizeof(*t->rule_sets) },
+			   { t->exprs, t->expr_bytes },
+			   { t->functions, t->function_count * sizeof(*t->functions) },
+			   { t->symbols, t->symbol_count * sizeof(*t->symbols) },
+			   { t->names, t->name_bytes } }
+	};
 
 	/* Addresses mean nothing over there. */
 	head.rows = NULL;
@@ -110,23 +64,24 @@ static void say_tables(uint32_t kind, int rc, const struct tables *t)
 	head.names = NULL;
 	if (rc == 0 && tables_bytes(t) > PARSER_MAX_BYTES)
 		rc = -EFBIG;
-	say(kind, rc, &what);
+	parser_say(kind, rc, &what);
 }
 
-static void answer_id(const struct asked *a)
+static void answer_id(const struct parser_asked *a)
 {
 	struct tables t = { 0 };
 
 	say_tables(PARSER_ID, elffile_read_id(a->fds[0], &t), &t);
 }
 
-static void answer_tables(const struct asked *a)
+static void answer_tables(const struct parser_asked *a)
 {
 	SCOPED(tables_free) struct tables t = { 0 };
 	int rc = elffile_read(a->fds[0], &t);
 
-	for (size_t i = 1; rc == 0 && i < a->question.file_count && !t.has_symtab; i++)
-		(void)debugfile_use(a->fds[i], is_linked(a, i), &t);
+	for (uint32_t i = 1; rc == 0 && i < a->question.file_count && !t.has_symtab; i++)
+		if (debugfile_use(a->fds[i], is_linked(a, i), &t) == 0)
+			t.debug_file = i;
 	if (rc == 0)
 		(void)elffile_add_plt(a->fds[0], &t);
 	say_tables(PARSER_TABLES, rc, &t);
@@ -135,7 +90,7 @@ static void answer_tables(const struct asked *a)
 /* ---- lines ---- */
 
 struct places {
-	const struct asked *asked;
+	const struct parser_asked *asked;
 	struct parser_place *items; /* owned */
 	size_t count, room;
 	char *text; /* owned */
@@ -194,14 +149,14 @@ static void take_place(void *owner, uint64_t address, uint32_t line, const char 
 	p->items[p->count++] = place;
 }
 
-static void answer_lines(const struct asked *a)
+static void answer_lines(const struct parser_asked *a)
 {
 	SCOPED(places_drop) struct places p = { .asked = a };
 	int rc = dwarflines_read(a->fds[0], a->question.address, take_place, &p);
-	struct saying what = { .parts = { { p.items, p.count * sizeof(*p.items) },
-					  { p.text, p.text_bytes } } };
+	struct parser_saying what = { .parts = { { p.items, p.count * sizeof(*p.items) },
+						 { p.text, p.text_bytes } } };
 
-	say(PARSER_LINES, rc, &what);
+	parser_say(PARSER_LINES, rc, &what);
 }
 
 /* ---- names ---- */
@@ -263,7 +218,7 @@ static int add_name(struct names *n, const struct place_names_row *row)
 	return rc;
 }
 
-static int read_names(const struct asked *a, struct names *n, struct parser_names_head *out)
+static int read_names(const struct parser_asked *a, struct names *n, struct parser_names_head *out)
 {
 	SCOPED(names_file_close) struct names_file file = NAMES_FILE_EMPTY;
 	struct place_names_row row;
@@ -287,23 +242,41 @@ static int read_names(const struct asked *a, struct names *n, struct parser_name
 	return n->count * sizeof(*n->rows) + n->text_bytes > PARSER_MAX_NAMES_BYTES ? -EFBIG : 0;
 }
 
-static void answer_names(const struct asked *a)
+static void answer_names(const struct parser_asked *a)
 {
 	SCOPED(names_drop) struct names n = { .rows = NULL };
 	struct parser_names_head head = { 0 };
 	int rc = read_names(a, &n, &head);
-	struct saying what = { .head = &head,
-			       .head_bytes = sizeof(head),
-			       .parts = { { n.rows, n.count * sizeof(*n.rows) },
-					  { n.text, n.text_bytes } } };
+	struct parser_saying what = { .head = &head,
+				      .head_bytes = sizeof(head),
+				      .parts = { { n.rows, n.count * sizeof(*n.rows) },
+						 { n.text, n.text_bytes } } };
 
-	say(PARSER_NAMES, rc, &what);
+	parser_say(PARSER_NAMES, rc, &what);
 }
 
 /* ---- questions ---- */
 
+static bool is_question(const struct parser_question *q)
+{
+	return (q->file_count > 0 || q->kind == PARSER_PLAIN) &&
+	       q->file_count <= PARSER_MAX_FILES && q->wanted_count <= PARSER_MAX_WANTED &&
+	       q->text_bytes <= PARSER_MAX_TEXT;
+}
+
+/* What stands behind a question; NULL: nothing. */
+static void *read_more(size_t count, size_t item_bytes)
+{
+	void *items = count > 0 ? calloc(count, item_bytes) : NULL;
+
+	if (count > 0 && items == NULL)
+		_exit(1);
+	read_all(items, count * item_bytes);
+	return items;
+}
+
 /* Waits for the next one; the end of the socket is our end. */
-static void hear(struct asked *out)
+static void hear(struct parser_asked *out)
 {
 	struct iovec bytes = { &out->question, sizeof(out->question) };
 	union {
@@ -317,24 +290,20 @@ static void hear(struct asked *out)
 	ssize_t count;
 
 	do
-		count = recvmsg(SOCKET, &message, MSG_WAITALL);
+		count = recvmsg(PARSER_SOCKET, &message, MSG_WAITALL);
 	while (count < 0 && errno == EINTR);
-	if (count != (ssize_t)sizeof(out->question) || out->question.file_count == 0 ||
-	    out->question.file_count > PARSER_MAX_FILES ||
-	    out->question.wanted_count > PARSER_MAX_WANTED ||
-	    message.msg_controllen < CMSG_LEN(out->question.file_count * sizeof(int)))
+	if (count != (ssize_t)sizeof(out->question) || !is_question(&out->question) ||
+	    (out->question.file_count > 0 &&
+	     message.msg_controllen < CMSG_LEN(out->question.file_count * sizeof(int))))
 		_exit(count == 0 ? 0 : 1);
-	memcpy(out->fds, CMSG_DATA(&control.header), out->question.file_count * sizeof(int));
-	out->wanted = NULL;
-	if (out->question.wanted_count == 0)
-		return;
-	out->wanted = calloc(out->question.wanted_count, sizeof(*out->wanted));
-	if (out->wanted == NULL)
-		_exit(1);
-	read_all(out->wanted, out->question.wanted_count * sizeof(*out->wanted));
+	if (out->question.file_count > 0)
+		memcpy(out->fds, CMSG_DATA(&control.header),
+		       out->question.file_count * sizeof(int));
+	out->wanted = read_more(out->question.wanted_count, sizeof(*out->wanted));
+	out->text = read_more(out->question.text_bytes, 1);
 }
 
-static void answer(const struct asked *a)
+static void answer(const struct parser_asked *a, struct parser_memory *memory)
 {
 	switch ((enum parser_kind)a->question.kind) {
 	case PARSER_ID:
@@ -349,6 +318,15 @@ static void answer(const struct asked *a)
 	case PARSER_NAMES:
 		answer_names(a);
 		return;
+	case PARSER_PLAIN:
+		parser_answer_plain(a);
+		return;
+	case PARSER_INLINED:
+		parser_answer_inlined(a, memory);
+		return;
+	case PARSER_JIT:
+		parser_answer_jit(a, memory);
+		return;
 	}
 	_exit(1);
 }
@@ -359,19 +337,21 @@ _Noreturn void parser_child_run(int socket)
 					       .cpu_s = SANDBOX_NO_LIMIT,
 					       .descriptors = DESCRIPTORS,
 					       .may_receive = true };
+	struct parser_memory memory = PARSER_MEMORY_EMPTY;
 
 	/* Nothing of the recorder's stays open: a counter or a lock that a child holds lives on with it. */
-	if (dup2(socket, SOCKET) < 0 || close_range(SOCKET + 1, ~0U, 0) < 0 ||
+	if (dup2(socket, PARSER_SOCKET) < 0 || close_range(PARSER_SOCKET + 1, ~0U, 0) < 0 ||
 	    sandbox_enter(&limits) < 0)
 		_exit(1);
 	for (;;) {
-		struct asked asked;
+		struct parser_asked asked;
 
 		hear(&asked);
-		answer(&asked);
+		answer(&asked, &memory);
 		for (size_t i = 0; i < asked.question.file_count; i++)
 			close(asked.fds[i]);
 		free(asked.wanted);
+		free(asked.text);
 		malloc_trim(0); /* what was read of the file is many times the tables */
 	}
 }

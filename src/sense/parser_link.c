@@ -166,20 +166,23 @@ static int send_question(struct parser_link *l, const struct parser_ask *ask)
 	} control = { .bytes = { 0 } };
 	struct msghdr message = { .msg_iov = &bytes,
 				  .msg_iovlen = 1,
-				  .msg_control = control.bytes,
-				  .msg_controllen = CMSG_SPACE(fd_bytes) };
+				  .msg_control = fd_bytes > 0 ? control.bytes : NULL,
+				  .msg_controllen = fd_bytes > 0 ? CMSG_SPACE(fd_bytes) : 0 };
 	struct mono end = mono_now();
 
 	end.ns += l->is_patient ? CARE_WALL_MOST_NS : ask->most_wait_ns;
 	control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(fd_bytes),
 					   .cmsg_level = SOL_SOCKET,
 					   .cmsg_type = SCM_RIGHTS };
-	memcpy(CMSG_DATA(&control.header), ask->fds, fd_bytes);
+	if (fd_bytes > 0)
+		memcpy(CMSG_DATA(&control.header), ask->fds, fd_bytes);
 	/* The child has answered all before: the socket is empty, and has room for these few bytes. */
 	if (sendmsg(l->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)sizeof(ask->question))
 		return -EIO;
-	return send_all(l, ask->wanted, ask->question.wanted_count * sizeof(uint64_t), end);
+	if (send_all(l, ask->wanted, ask->question.wanted_count * sizeof(uint64_t), end) < 0)
+		return -EIO;
+	return send_all(l, ask->text, ask->question.text_bytes, end);
 }
 
 static bool may_start(const struct parser_link *l)
@@ -306,13 +309,15 @@ void parser_link_mind(struct parser_link *l)
 }
 
 /* Listens for as long as may be. */
-static void wait_for(struct parser_link *l, uint64_t most_wait_ns)
+static void wait_for(struct parser_link *l, uint64_t most_wait_ns, uint64_t least_wait_ns)
 {
 	struct mono start = mono_now();
 	uint64_t left_ns = care_wait_ns(&l->care, start), passed_ns = 0;
 
 	if (left_ns > most_wait_ns)
 		left_ns = most_wait_ns;
+	if (left_ns < least_wait_ns)
+		left_ns = least_wait_ns;
 	look(l);
 	while (l->is_busy && (l->is_patient || passed_ns < left_ns)) {
 		struct pollfd p = { .fd = l->socket, .events = POLLIN };
@@ -328,6 +333,7 @@ static void wait_for(struct parser_link *l, uint64_t most_wait_ns)
 static bool is_same(const struct parser_ask *a, const struct parser_ask *b)
 {
 	return a->question.kind == b->question.kind && a->question.address == b->question.address &&
+	       a->question.text_bytes == b->question.text_bytes &&
 	       memcmp(&a->id, &b->id, sizeof(a->id)) == 0;
 }
 
@@ -360,7 +366,7 @@ int parser_link_ask(struct parser_link *l, const struct parser_ask *ask,
 		int rc = 0;
 
 		if (l->is_busy)
-			wait_for(l, ask->most_wait_ns);
+			wait_for(l, ask->most_wait_ns, was_ours ? ask->least_wait_ns : 0);
 		if (give(l, ask, out_reply))
 			return out_reply->answer.result == -EIO ? -EIO : 0;
 		if (l->is_busy || was_ours || is_held(l))

@@ -19,6 +19,7 @@ struct parser_reply {
 	union {
 		struct tables tables;
 		struct parser_names_head names;
+		struct parser_jit_head jit;
 		char bytes[PARSER_MAX_HEAD];
 	} head;
 	void *parts[PARSER_MAX_PARTS]; /* owned; NULL: no bytes */
@@ -33,8 +34,11 @@ struct parser_ask {
 	struct parser_file_id id;
 	const int *fds; /* question.file_count of them; borrowed */
 	const uint64_t *wanted;
+	const char *text;      /* question.text_bytes of it; borrowed */
 	uint64_t most_bytes;   /* of all parts of the answer */
 	uint64_t most_wait_ns; /* at once, if patience reaches so far */
+	uint64_t
+		least_wait_ns; /* and however little of it is left, when the child has nothing else to do */
 };
 
 struct parser_link {
@@ -62,6 +66,15 @@ struct parser_link {
 struct parser {
 	struct parser_link link;
 };
+
+/* Asks one question about a file, with all its descriptors; `question` is filled in but for what says which file it is. As the
+ * functions of parser.h. */
+int parser_ask_file(struct parser *p, const struct parser_file *file, struct parser_ask *question,
+		    struct parser_reply *out);
+
+/* How many items of `item_bytes` part `at` of a reply has; false: not a whole number. */
+bool parser_reply_count(const struct parser_reply *r, size_t at, size_t item_bytes,
+			size_t *out_count);
 
 /* Starts nothing yet. */
 void parser_link_open(struct parser_link *l, bool is_patient);

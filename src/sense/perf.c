@@ -10,8 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sense/parser.h"
-
 /* All rings together take no more than this: machines with many CPUs get smaller ones. */
 #define RINGS_BYTES_MAX (16u << 20)
 /* Up to this many events are counted whenever facts are asked for. */
@@ -173,6 +171,8 @@ int perf_begin(struct sampler *s, const struct sampler_settings *settings, uint3
 		error = open_waits(s, err);
 	if (error == 0)
 		error = spaces_open(&s->spaces, err);
+	if (error == 0 && s->settings.asks_servers)
+		error = spaces_ask_servers(s->spaces, err);
 	if (error != 0)
 		return error;
 	if (perf_threads_open(&s->threads, s->rings.count) != 0)
@@ -248,6 +248,7 @@ int perf_drain(struct sampler *s, const struct sampler_sink *sink, struct err *e
 	s->record_ns = until_ns;
 	if (error == 0)
 		perf_follow_ends(s, root_was_over, until_ns, sink);
+	spaces_mind(s->spaces, sink->renamed, sink->owner);
 	return error;
 }
 
@@ -302,12 +303,8 @@ static void count_turns(struct sampler *s)
 static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 {
 	bool is_over = s->root_fd < 0 && perf_threads_alive(s->threads) == 0;
-	struct parser *parser = spaces_parser(s->spaces);
-	struct parser_facts reading;
 	uint64_t clock_ns, lost;
 
-	parser_mind(parser);
-	parser_facts(parser, &reading);
 	explain_children(s);
 
 	if (is_over || now_ns() >= s->next_count_ns)
@@ -338,7 +335,8 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 		.processes = perf_threads_processes_seen(s->threads),
 		.aside_ns = s->aside_ns,
 		.table_ns = spaces_table_ns(s->spaces),
-		.reading_ns = reading.live_ns,
+		.reading_ns = spaces_reading_ns(s->spaces),
+		.awaited_files = spaces_awaited(s->spaces),
 		.unread_files = spaces_unread(s->spaces),
 		.unnamed_frames = spaces_unnamed(s->spaces),
 		.switches = s->turns.switches,

@@ -80,7 +80,7 @@ static size_t walk(struct sampler *s, const struct perf_record *record,
 		   const struct perf_thread *thread, enum stack_end *out_end)
 {
 	uint64_t chain[PERF_MAX_STACK_DEPTH];
-	struct stack_copy copy = { .kernel = chain };
+	struct stack_copy copy = { .at_ns = record->at_ns, .kernel = chain };
 	struct cursor c = { perf_rings_bytes(&s->rings, record) + fixed_bytes(s),
 			    record->header.size - fixed_bytes(s) };
 	bool is_whole = true;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/units.h"
+#include "sense/dwarffile.h"
 #include "sense/dwarflines.h"
 #include "sense/elffile.h"
 #include "sense/sandbox.h"
@@ -31,24 +32,13 @@ struct inlined {
 	struct forms forms;
 };
 
-/* What the linker would have called it, or just its name. */
-static const char *name_of(Dwarf_Die *function)
-{
-	Dwarf_Attribute attribute;
-	const char *name = NULL;
-
-	if (dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute) != NULL)
-		name = dwarf_formstring(&attribute);
-	return name != NULL ? name : dwarf_diename(function);
-}
-
 static void look_at(struct inlined *in, Dwarf_Die *function)
 {
 	const char *name;
 
 	if (!dwarf_func_inline(function))
 		return;
-	name = name_of(function);
+	name = dwarffile_name(function);
 	if (name == NULL)
 		return;
 	forms_set(&in->forms, (struct str){ name, (uint32_t)strnlen(name, STR_MAX_BYTES) });

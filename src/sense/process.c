@@ -23,6 +23,7 @@ struct processes {
 	struct process *buckets[BUCKETS];
 	size_t count;
 	uint32_t last_generation;
+	size_t jit_count;
 };
 
 static void fd_close(const int *fd)
@@ -90,6 +91,21 @@ struct process *processes_get(struct processes *p, pid_t pid)
 	return process;
 }
 
+struct jit *processes_jit(struct processes *p, struct process *process)
+{
+	if (process->jit == NULL && p->jit_count < PROCESSES_MAX_JITS &&
+	    jit_open(process->pid, &process->jit) == 0)
+		p->jit_count++;
+	return process->jit;
+}
+
+void processes_drop_jit(struct processes *p, struct process *process)
+{
+	p->jit_count -= process->jit != NULL;
+	jit_close(process->jit);
+	process->jit = NULL;
+}
+
 void processes_drop(struct processes *p, pid_t pid)
 {
 	struct process **at = &p->buckets[(uint32_t)pid % BUCKETS], *gone;
@@ -101,6 +117,7 @@ void processes_drop(struct processes *p, pid_t pid)
 		return;
 	*at = gone->next;
 	maps_release(gone->maps);
+	processes_drop_jit(p, gone);
 	free(gone);
 	p->count--;
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sense/jit.h"
 #include "sense/maps.h"
 #include "sense/naming.h"
 
@@ -14,6 +15,7 @@ struct process {
 	struct process *next;
 	pid_t pid;
 	struct maps *maps;
+	struct jit *jit;	/* owned; NULL: no code of its own making was met */
 	uint32_t unknown_count; /* addresses that lay in no mapping since the last reading */
 	uint32_t patience;	/* read again when there were so many */
 };
@@ -31,6 +33,14 @@ struct process *processes_find(const struct processes *p, pid_t pid);
 
 /* The process, new and without mappings if need be; NULL: too many, or no memory. */
 struct process *processes_get(struct processes *p, pid_t pid);
+
+#define PROCESSES_MAX_JITS 64u /* each has descriptors, and remembers addresses */
+
+/* What a process says of code of its own making: opened when first asked for. NULL: too many have, or it is gone. */
+struct jit *processes_jit(struct processes *p, struct process *process);
+
+/* It runs another program: forgets that. */
+void processes_drop_jit(struct processes *p, struct process *process);
 
 /* Ends a process; unknown ones are fine. */
 void processes_drop(struct processes *p, pid_t pid);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -388,6 +389,69 @@ int procfs_user(pid_t pid, uid_t *out_uid)
 	if (status_number(text, "\nUid:", 10, &user) != 0)
 		return -EINVAL;
 	*out_uid = (uid_t)user;
+	return 0;
+}
+
+/* PROCMAP_QUERY of <linux/fs.h>, which Debian 12 does not have yet. */
+struct map_query {
+	uint64_t size, flags, address;
+	uint64_t start, end, vma_flags, page_bytes, offset, inode;
+	uint32_t dev_major, dev_minor, name_bytes, build_id_bytes;
+	uint64_t name, build_id;
+};
+_Static_assert(sizeof(struct map_query) == 104, "as the kernel has it");
+#define MAP_QUERY _IOWR('f', 17, struct map_query)
+
+int procfs_build_id(pid_t pid, uint64_t address, uint8_t *out, size_t size)
+{
+	struct map_query query = { .size = sizeof(query),
+				   .address = address,
+				   .build_id_bytes = (uint32_t)size,
+				   .build_id = (uint64_t)(uintptr_t)out };
+	char path[PATH_ROOM];
+	int fd, rc;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	rc = ioctl(fd, MAP_QUERY, &query) < 0 ? -errno : (int)query.build_id_bytes;
+	close(fd);
+	return rc == 0 ? -ENOENT : rc;
+}
+
+/* The last number of a line; -EINVAL: there is none. */
+static int last_number(const char *text, const char *key, uint64_t *out)
+{
+	const char *at = strstr(text, key);
+	char *end = NULL;
+	int rc = -EINVAL;
+
+	for (at = at != NULL ? at + strlen(key) : ""; *at == '\t' || *at == ' '; at = end) {
+		uint64_t number = strtoull(at, &end, 10);
+
+		if (end == at)
+			break;
+		*out = number;
+		rc = 0;
+	}
+	return rc;
+}
+
+int procfs_self(pid_t pid, struct procfs_self *out)
+{
+	char text[4096];
+	ssize_t len = read_status(pid, pid, text, sizeof(text));
+	const char *users = len < 0 ? NULL : strstr(text, "\nUid:");
+	unsigned user;
+	uint64_t inner;
+
+	if (len < 0)
+		return (int)len;
+	if (users == NULL || sscanf(users, "%*s %*u %u", &user) != 1 ||
+	    last_number(text, "\nNSpid:", &inner) != 0)
+		return -EINVAL;
+	*out = (struct procfs_self){ (pid_t)inner, (uid_t)user };
 	return 0;
 }
 

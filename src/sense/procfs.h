@@ -82,6 +82,18 @@ int procfs_owner(pid_t pid, uid_t *out_uid);
 /* The real user of a process. */
 int procfs_user(pid_t pid, uid_t *out_uid);
 
+/* A process as it sees itself: its number in its own pid namespace, and its effective user (as we see that one). -EINVAL: the
+ * kernel does not say. */
+struct procfs_self {
+	pid_t pid;
+	uid_t uid;
+};
+int procfs_self(pid_t pid, struct procfs_self *out);
+
+/* The build-id of the file that a process has mapped at `address`, as the kernel read it: its bytes in `out`. Returns how many, or
+ * -ENOENT: none; -ENOTTY: the kernel is older than 6.11; -EACCES and others. */
+int procfs_build_id(pid_t pid, uint64_t address, uint8_t *out, size_t size);
+
 /* Does it run a program that gives more rights than its user has: set-user-id, set-group-id, or capabilities? */
 bool procfs_has_more_rights(pid_t pid);
 

@@ -9,7 +9,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "sense/parser.h"
 #include "sense/perf_open.h"
 
 static uint64_t clock_ns(clockid_t clock)
@@ -95,6 +94,8 @@ static int open_parts(struct sampler *s, struct err *err)
 		error = open_waits(s, err);
 	if (error == 0)
 		error = spaces_open(&s->spaces, err);
+	if (error == 0 && s->settings.asks_servers)
+		error = spaces_ask_servers(s->spaces, err);
 	if (error == 0)
 		error = ptrace_reader_open(&s->reader, err);
 	if (error == 0)
@@ -166,6 +167,7 @@ static int sampler_drain(struct sampler *s, const struct sampler_sink *sink, str
 	(void)err;
 	follow_root(s);
 	ptrace_tree_sweep(s, ptrace_now_ns(), sink);
+	spaces_mind(s->spaces, sink->renamed, sink->owner);
 	if (!is_tick_due(s))
 		return 0;
 	ptrace_look(s, sink);
@@ -193,11 +195,6 @@ static int sampler_calibrate(struct sampler *s, struct err *err)
 
 static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 {
-	struct parser *parser = spaces_parser(s->spaces);
-	struct parser_facts reading;
-
-	parser_mind(parser);
-	parser_facts(parser, &reading);
 	*out = (struct sampler_facts){
 		.name = "ptrace",
 		.clock = "cpu",
@@ -211,9 +208,10 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 		.processes = perf_threads_processes_seen(s->threads),
 		.aside_ns = s->aside_ns,
 		.table_ns = spaces_table_ns(s->spaces),
-		.reading_ns = reading.live_ns,
+		.reading_ns = spaces_reading_ns(s->spaces),
 		.copying_ns = ptrace_reader_spent_ns(s->reader),
 		.copying_live_ns = ptrace_reader_live_ns(s->reader),
+		.awaited_files = spaces_awaited(s->spaces),
 		.unread_files = spaces_unread(s->spaces),
 		.unnamed_frames = spaces_unnamed(s->spaces),
 		.stops = s->stops,

@@ -23,6 +23,7 @@ struct sampler_settings {
 	bool starts_at_exec; /* the process waits for us and will exec: begin there */
 	uint64_t period_ns;  /* base period; an engine may take the next lower prime */
 	struct mono start;   /* elapsed time 0 of the task */
+	bool asks_servers;   /* for names that files here do not have: debuginfod.h */
 	const char *
 		switched_off; /* comma list for tests, from TARE_NO: "read_inherit", "kernel"; may be NULL */
 };
@@ -47,7 +48,7 @@ enum stack_end {
 	STACK_CUT,    /* deeper than the copied stack: "[cut]" stands below the thread */
 };
 
-/* Where ticks go. All functions are required. Called from drain only. */
+/* Where ticks go. All functions but the last are required. Called from drain only. */
 struct sampler_sink {
 	void *owner;
 	/* Asked once for every tick, in order of time, before anything is unwound. */
@@ -57,6 +58,8 @@ struct sampler_sink {
 		     enum stack_end end);
 	void (*lost)(void *owner, uint64_t at_ns, uint64_t samples);
 	void (*life)(void *owner, const struct life *event);
+	/* A frame that was given got its name: `from` is called `to` from now on. May be NULL: nobody asks servers. */
+	void (*renamed)(void *owner, const struct frame *from, const struct frame *to);
 };
 
 /* What the label says of an engine. Strings are static or live until close. */
@@ -77,7 +80,8 @@ struct sampler_facts {
 	uint64_t table_ns; /* own CPU time that drains spent on having files read into tables */
 	uint64_t
 		reading_ns; /* CPU time of a child that reads them and has not ended: in no getrusage() yet */
-	uint64_t unread_files; /* that it died of, or hung over: unsymbolised */
+	uint64_t awaited_files; /* whose names servers may still send */
+	uint64_t unread_files;	/* that it died of, or hung over: unsymbolised */
 	/* Of watched threads, by /proc: how often they were switched to, their time on a CPU and waiting for one. At least: of a
 	 * thread that has ended, what was seen before. */
 	uint64_t switches, ran_ns, waited_ns;

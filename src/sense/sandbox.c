@@ -46,8 +46,7 @@ static int limit(const struct sandbox_limits *limits)
 			    descriptors = { limits->descriptors, limits->descriptors },
 			    memory = { limits->memory_bytes, limits->memory_bytes };
 
-	if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_NOFILE, &descriptors) < 0 ||
-	    setrlimit(RLIMIT_FSIZE, &none) < 0 ||
+	if (setrlimit(RLIMIT_NOFILE, &descriptors) < 0 || setrlimit(RLIMIT_FSIZE, &none) < 0 ||
 	    (limits->cpu_s != SANDBOX_NO_LIMIT && setrlimit(RLIMIT_CPU, &cpu) < 0))
 		return -errno;
 	return HAS_SHADOW_MEMORY || setrlimit(RLIMIT_AS, &memory) == 0 ? 0 : -errno;
@@ -109,14 +108,21 @@ static int filter_calls(bool may_receive)
 	return install(code, ARRAY_LEN(code));
 }
 
+int sandbox_drop_rights(void)
+{
+	const struct rlimit none = { 0, 0 };
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0)
+		return -errno;
+	return drop_capabilities();
+}
+
 int sandbox_enter(const struct sandbox_limits *limits)
 {
 	int rc = limit(limits);
 
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -errno;
 	if (rc == 0)
-		rc = drop_capabilities();
+		rc = sandbox_drop_rights();
 	return rc == 0 ? filter_calls(limits->may_receive) : rc;
 }

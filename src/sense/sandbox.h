@@ -22,6 +22,10 @@ struct sandbox_limits {
 /* What a child has that answers one question. */
 extern const struct sandbox_limits sandbox_once;
 
+/* For good, in the calling process, which may still open, connect and write what its user may: ends with its parent, no new
+ * privileges, no capabilities (nor any that could be had again), no core. 0 or -errno. */
+int sandbox_drop_rights(void);
+
 /* For good, in the calling process: ends with its parent, no new privileges, no capabilities (nor any that could be had
  * again), no core, nothing above `limits`, and only the system calls that reading, writing to open descriptors and memory
  * need (a seccomp filter; others fail with EPERM). Returns 0 or -errno: then do not go on. */

@@ -22,10 +22,16 @@ static void stop(struct sources *s)
 	s->fd = -1;
 }
 
+void sources_forget(struct sources *s)
+{
+	free(s->places);
+	s->places = NULL;
+}
+
 void sources_free(struct sources *s)
 {
 	stop(s);
-	free(s->places);
+	sources_forget(s);
 	*s = SOURCES_EMPTY;
 }
 

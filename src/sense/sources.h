@@ -30,6 +30,9 @@ struct sources {
 /* Keeps a descriptor of the file behind `fd` (borrowed). Without one there are no lines, which is no error. */
 void sources_open(struct sources *s, int fd);
 
+/* The symbols of the tables are others now: forgets what was known by them. */
+void sources_forget(struct sources *s);
+
 /* Accepts the empty value and leaves it. */
 void sources_free(struct sources *s);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/units.h"
+#include "sense/debuginfod.h"
 #include "sense/kallsyms.h"
 #include "sense/maps.h"
 #include "sense/module.h"
@@ -21,17 +22,19 @@
 #define KNOWN_PLACES  4096u
 #define KALLSYMS_PATH "/proc/kallsyms"
 #define ASK_AGAIN_NS  (10 * NS_PER_MS) /* a file that is being read */
-#define START_BYTES   128u	       /* _start and what ld.so has behind it */
+#define MAX_NAMED \
+	(2 * WALK_MAX_STEPS) /* of one stack; functions come before what is inlined in them */
+#define START_BYTES 128u     /* _start and what ld.so has behind it */
 
 /* What is known of one address in one version of an address space; generation 0 is the kernel. */
 struct known {
 	uint64_t pc;
 	uint32_t generation;
-	bool is_filled, is_code, is_start, is_named;
+	bool is_filled, is_code, is_start;
 	uint32_t place; /* pc in the module */
 	struct module *module;
 	const struct row *row;
-	const struct frame *frame; /* NULL: not named yet */
+	struct module_frames frames; /* .function NULL: not named yet */
 };
 
 struct spaces {
@@ -45,6 +48,7 @@ struct spaces {
 	struct process *process; /* of the walk in work; NULL: unknown */
 	struct known known[KNOWN_PLACES];
 	uint64_t pcs[WALK_MAX_STEPS];
+	const struct frame *named[MAX_NAMED]; /* what stands there, innermost first */
 };
 
 int spaces_open(struct spaces **out, struct err *err)
@@ -108,8 +112,10 @@ void spaces_exec(struct spaces *s, pid_t pid)
 {
 	struct process *process = processes_get(s->processes, pid);
 
-	if (process != NULL)
-		processes_set_maps(s->processes, process, NULL);
+	if (process == NULL)
+		return;
+	processes_set_maps(s->processes, process, NULL);
+	processes_drop_jit(s->processes, process);
 }
 
 void spaces_exit(struct spaces *s, pid_t pid)
@@ -124,6 +130,18 @@ static uint64_t clock_ns(clockid_t clock)
 	if (clock_gettime(clock, &ts) != 0)
 		return 0;
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+/* Lets go of a module that is of another build than what is mapped. */
+static void check_build(struct spaces *s, struct mapping *m)
+{
+	const struct tables *t = m->module != NULL ? module_tables(m->module) : NULL;
+
+	if (t == NULL || t->build_id_bytes == 0 ||
+	    openfile_may_be_build(s->process->pid, m, t->build_id, t->build_id_bytes))
+		return;
+	module_drop(m->module);
+	m->module = NULL;
 }
 
 /* Finds the module of a mapping, once; while its file is being read, the mapping has none. */
@@ -146,6 +164,7 @@ static void settle(struct spaces *s, struct mapping *m)
 		if (fd >= 0) {
 			m->module = modules_get(s->modules, fd, m->file, &found);
 			close(fd);
+			check_build(s, m);
 		}
 	}
 	m->is_settled = !found.is_pending;
@@ -246,20 +265,62 @@ static const struct frame *name_unread(struct spaces *s, uint64_t pc)
 	return naming_frame(s->names, &frame);
 }
 
-static const struct frame *name_user(struct spaces *s, uint64_t pc)
+/* Is it code, but of no file that could be read? Then the process may say itself what it is. */
+static bool is_own_code(struct spaces *s, uint64_t pc)
+{
+	const struct known *k = look_up(s, pc);
+
+	return k->is_filled && k->is_code && k->module == NULL;
+}
+
+/* Has the process's own code on a stack named, all at once. */
+static void ask_process(struct spaces *s, const struct stack_copy *copy, size_t pc_count)
+{
+	const struct jit_of of = { modules_namer(s->modules), s->names, copy->at_ns };
+	uint64_t own[JIT_MAX_ASKED], before_ns;
+	size_t count = 0;
+	struct jit *jit;
+
+	for (size_t i = 0; i < pc_count && count < JIT_MAX_ASKED; i++)
+		if (is_own_code(s, s->pcs[i]))
+			own[count++] = s->pcs[i];
+	jit = count > 0 ? processes_jit(s->processes, s->process) : NULL;
+	if (jit == NULL)
+		return;
+	before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	jit_look(jit, s->process->maps);
+	jit_ask(jit, &of, own, count);
+	s->table_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+}
+
+/* What the process says of its own code; that may change at any time, so it is not remembered here. */
+static void name_own(struct spaces *s, uint64_t pc, uint64_t at_ns, struct module_frames *out)
+{
+	if (s->process->jit != NULL)
+		out->function = jit_find(s->process->jit, pc, at_ns);
+	out->is_named = out->function != NULL;
+	out->is_pending = true;
+	if (out->function == NULL)
+		out->function = name_unread(s, pc);
+}
+
+static struct module_frames name_user(struct spaces *s, uint64_t pc, uint64_t at_ns)
 {
 	struct known *k = look_up(s, pc);
+	struct module_frames frames = k->frames;
 
-	if (k->frame == NULL && k->module != NULL) {
+	if (frames.function == NULL && k->module != NULL) {
 		/* A signal's trampoline is not called: its return address is its very first instruction. */
 		uint32_t own = k->row != NULL && k->row->is_signal;
 
-		k->frame = module_frame(s->modules, k->module, k->place + own, &k->is_named);
+		module_frames(s->modules, k->module, k->place + own, &frames);
+	} else if (frames.function == NULL) {
+		name_own(s, pc, at_ns, &frames);
 	}
-	if (k->frame == NULL)
-		k->frame = name_unread(s, pc);
-	s->unnamed += !k->is_named;
-	return k->frame;
+	if (!frames.is_pending)
+		k->frames = frames;
+	s->unnamed += !frames.is_named;
+	return frames;
 }
 
 void spaces_read_kernel(struct spaces *s)
@@ -281,15 +342,15 @@ static const struct frame *name_kernel(struct spaces *s, uint64_t pc)
 	if (!k->is_filled || k->pc != pc || k->generation != 0) {
 		spaces_read_kernel(s);
 		*k = (struct known){ .pc = pc, .is_filled = true };
-		k->is_named = s->kernel != NULL &&
-			      kallsyms_find(s->kernel, pc, &frame.name, &frame.module);
-		if (!k->is_named)
+		k->frames.is_named = s->kernel != NULL &&
+				     kallsyms_find(s->kernel, pc, &frame.name, &frame.module);
+		if (!k->frames.is_named)
 			frame = (struct frame){ .kind = FRAME_KERNEL,
 						.name = STR_LITERAL("[kernel]") };
-		k->frame = naming_frame(s->names, &frame);
+		k->frames.function = naming_frame(s->names, &frame);
 	}
-	s->unnamed += !k->is_named;
-	return k->frame;
+	s->unnamed += !k->frames.is_named;
+	return k->frames.function;
 }
 
 static struct frame marker(struct spaces *s, const char *text)
@@ -305,18 +366,56 @@ static const char *end_marker(enum stack_end end)
 	return end == STACK_BROKEN ? "[broken]" : end == STACK_CUT ? "[cut]" : NULL;
 }
 
-/* Frame `at` of the whole stack, counted from the root: marker, user frames, kernel frames. */
-static struct frame frame_at(struct spaces *s, const struct stack_copy *copy, size_t user_count,
-			     const char *below, size_t at)
-{
-	size_t innermost;
+/* Where frames go, from the root on: of a stack that is too deep its middle is left out. */
+struct giving {
+	struct frame *out;
+	size_t max, count;
+	size_t at, root, gone; /* frames so far; those before the gap, and in it */
+};
 
-	if (below != NULL && at-- == 0)
-		return marker(s, below);
-	if (at < user_count)
-		return *name_user(s, s->pcs[user_count - 1 - at]);
-	innermost = copy->kernel_count - 1 - (at - user_count);
-	return *name_kernel(s, copy->kernel[innermost] - (innermost > 0 ? 1 : 0));
+static void give(struct spaces *s, struct giving *g, const struct frame *frame)
+{
+	char text[32];
+	size_t at = g->at++;
+
+	if (at == g->root && g->gone > 0 && g->count < g->max) {
+		snprintf(text, sizeof(text), "[cut %zu]", g->gone);
+		g->out[g->count++] = marker(s, text);
+	}
+	if ((at < g->root || at >= g->root + g->gone) && g->count < g->max)
+		g->out[g->count++] = *frame;
+}
+
+/* Names what was walked, innermost first: a place has more than one frame where functions were inlined. Returns how many. */
+static size_t name_walked(struct spaces *s, const struct stack_copy *copy, size_t pc_count)
+{
+	size_t count = 0;
+
+	ask_process(s, copy, pc_count);
+	for (size_t i = 0; i < pc_count; i++) {
+		struct module_frames frames = name_user(s, s->pcs[i], copy->at_ns);
+		size_t room = MAX_NAMED - count - (pc_count - i), inlined = frames.inlined_count;
+
+		for (size_t k = inlined < room ? inlined : room; k-- > 0;)
+			s->named[count++] = frames.inlined[k];
+		s->named[count++] = frames.function;
+	}
+	return count;
+}
+
+/* Marker, user frames, kernel frames. */
+static void give_all(struct spaces *s, const struct stack_copy *copy, size_t user_count,
+		     const char *below, struct giving *g)
+{
+	if (below != NULL) {
+		struct frame frame = marker(s, below);
+
+		give(s, g, &frame);
+	}
+	while (user_count > 0)
+		give(s, g, s->named[--user_count]);
+	for (size_t i = copy->kernel_count; i-- > 0;)
+		give(s, g, name_kernel(s, copy->kernel[i] - (i > 0 ? 1 : 0)));
 }
 
 /* Walks on from where the engine left off, into s->pcs. Returns how many frames of user mode there are. */
@@ -341,34 +440,28 @@ static size_t walk_user(struct spaces *s, const struct stack_copy *copy, enum st
 size_t spaces_walk(struct spaces *s, pid_t pid, const struct stack_copy *copy, struct frame *out,
 		   size_t max, enum stack_end *out_end)
 {
+	struct giving giving = { .out = out, .max = max };
 	enum stack_end end = STACK_WHOLE;
-	size_t user_count, total, root, gone = 0, count = 0;
+	size_t pc_count, user_count, total;
 	const char *below;
-	char text[32];
 
 	s->process = processes_find(s->processes, pid);
 	if (s->process == NULL && (copy->has_user || copy->walked_count > 0)) {
 		spaces_read(s, pid);
 		s->process = processes_find(s->processes, pid);
 	}
-	user_count = walk_user(s, copy, &end);
+	pc_count = walk_user(s, copy, &end);
 	*out_end = end;
 	below = end_marker(end);
+	user_count = name_walked(s, copy, pc_count);
 	total = user_count + copy->kernel_count + (below != NULL);
-	root = total;
+	giving.root = total;
 	if (total > max) {
-		root = max / 2;
-		gone = total - (max - 1);
+		giving.root = max / 2;
+		giving.gone = total - (max - 1);
 	}
-	for (size_t at = 0; at < root && count < max; at++)
-		out[count++] = frame_at(s, copy, user_count, below, at);
-	if (gone > 0 && count < max) {
-		snprintf(text, sizeof(text), "[cut %zu]", gone);
-		out[count++] = marker(s, text);
-		for (size_t at = root + gone; at < total && count < max; at++)
-			out[count++] = frame_at(s, copy, user_count, below, at);
-	}
-	return count;
+	give_all(s, copy, user_count, below, &giving);
+	return giving.count;
 }
 
 /* What the mapping's first byte is in the tables, modulo 2^32: it may lie before the first segment that the mapping holds. False: it
@@ -421,9 +514,40 @@ uint64_t spaces_unread(const struct spaces *s)
 	return modules_unread(s->modules);
 }
 
-struct parser *spaces_parser(struct spaces *s)
+uint64_t spaces_reading_ns(const struct spaces *s)
 {
-	return modules_parser(s->modules);
+	return modules_reading_ns(s->modules);
+}
+
+int spaces_ask_servers(struct spaces *s, struct err *err)
+{
+	struct debuginfod *servers;
+	int rc = debuginfod_open(&servers, err);
+
+	if (rc == 0)
+		modules_ask_servers(s->modules, servers);
+	return rc;
+}
+
+static void tell_none(void *owner, const struct frame *from, const struct frame *to)
+{
+	(void)owner;
+	(void)from;
+	(void)to;
+}
+
+void spaces_mind(struct spaces *s,
+		 void (*renamed)(void *owner, const struct frame *from, const struct frame *to),
+		 void *owner)
+{
+	modules_mind(s->modules);
+	if (modules_take_debug(s->modules, renamed != NULL ? renamed : tell_none, owner))
+		memset(s->known, 0, sizeof(s->known));
+}
+
+size_t spaces_awaited(const struct spaces *s)
+{
+	return modules_awaited(s->modules);
 }
 
 uint64_t spaces_unnamed(const struct spaces *s)

@@ -20,7 +20,6 @@
 #define SPACE_STACK_BYTES 16384u
 
 struct module; /* module.h */
-struct parser; /* parser.h */
 struct spaces; /* opaque: all processes of one sampler */
 
 /* -ENOMEM. */
@@ -76,6 +75,7 @@ struct stack_copy {
 	bool has_user;			/* false: a kernel thread, or none were given */
 	const uint8_t *bytes;		/* the stack from rsp upward */
 	size_t len, asked;		/* asked: for so many; 0: SPACE_STACK_BYTES */
+	uint64_t at_ns;			/* CLOCK_MONOTONIC of the sample; 0: now */
 	const uint64_t *kernel;		/* return addresses in the kernel, innermost first */
 	size_t kernel_count;
 	/* What the engine walked itself, as walk_stack() writes it; `regs` and `bytes`, if there are any, stand behind that. */
@@ -114,8 +114,20 @@ uint64_t spaces_table_ns(const struct spaces *s);
 /* Files that the child which reads them died of, or hung over: unsymbolised. */
 uint64_t spaces_unread(const struct spaces *s);
 
-/* Who reads the files (parser.h); borrowed. */
-struct parser *spaces_parser(struct spaces *s);
+/* CPU time of the children that run and read files for us: in no getrusage() yet. */
+uint64_t spaces_reading_ns(const struct spaces *s);
+
+/* Asks symbol servers for the names that files here do not have (debuginfod.h). As debuginfod_open(). */
+int spaces_ask_servers(struct spaces *s, struct err *err);
+
+/* Lets what goes on beside be looked after: the child that reads files, names that have come. `renamed` (may be NULL) is told the
+ * frames that were given out and are now called something else. Never waits; call it at each drain. */
+void spaces_mind(struct spaces *s,
+		 void (*renamed)(void *owner, const struct frame *from, const struct frame *to),
+		 void *owner);
+
+/* Files whose names may still come. */
+size_t spaces_awaited(const struct spaces *s);
 
 /* Frames given so far that had no symbol. */
 uint64_t spaces_unnamed(const struct spaces *s);

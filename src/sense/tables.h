@@ -113,8 +113,10 @@ struct tables {
 	size_t build_id_bytes;			  /* 0: none */
 	char debuglink[TABLES_MAX_DEBUGLINK + 1]; /* "": none */
 	uint32_t debuglink_crc;
-	bool has_symtab; /* symbols came from .symtab: no debug file can add to them */
-	bool has_lines;	 /* .debug_info and .debug_line are in the file */
+	bool has_symtab;      /* symbols came from .symtab: no debug file can add to them */
+	bool has_lines;	      /* .debug_info and .debug_line are in the file ... */
+	bool has_debug_lines; /* ... or in the debug file that the symbols came from */
+	uint32_t debug_file;  /* which of the debug files that was, from 1; 0: none */
 };
 
 /* Frees everything; accepts the all-zero value and leaves it. */

@@ -496,6 +496,61 @@ static void no_memory_for_the_changes_forgets_none(void **state)
 	paths_close(p);
 }
 
+static bool rename_frame(struct paths *p, const char *from, const char *to)
+{
+	struct frame f = made_frame(from, strlen(from)), t = made_frame(to, strlen(to));
+
+	return paths_rename(p, &f, &t);
+}
+
+static void a_frame_that_got_its_name_is_shown_by_it_on_every_path(void **state)
+{
+	struct paths *p = opened(16, 16, 256);
+	uint32_t one = added(p, "t;main;[job+0x10];leaf"), two = added(p, "t;[job+0x10]");
+	struct changes c = CHANGES_EMPTY;
+	char text[512];
+
+	(void)state;
+	paths_saved(p);
+	assert_true(rename_frame(p, "[job+0x10]", "named_at_last"));
+	text_of(p, one, text, sizeof(text));
+	assert_string_equal(text, "t;main;named_at_last;leaf");
+	text_of(p, two, text, sizeof(text));
+	assert_string_equal(text, "t;named_at_last");
+	assert_int_equal(paths_changes(p, &c), 0);
+	assert_int_equal(c.frame_count, 1); /* and the next save tells it */
+	assert_int_equal(c.node_count, 0);
+	assert_false(rename_frame(p, "[job+0x10]", "again"));
+	assert_false(rename_frame(p, "never there", "named"));
+	/* The same place by its name, from now on. */
+	added(p, "t;named_at_last");
+	paths_unref(p, find(p, "t;named_at_last"));
+	paths_unref(p, one);
+	paths_unref(p, two);
+	assert_empty(p);
+	changes_free(&c);
+	paths_close(p);
+}
+
+static void a_name_that_has_no_room_stays_what_it_was(void **state)
+{
+	struct paths *p = opened(16, 16, 16);
+	uint32_t node = added(p, "t;[a+1]"); /* 1 + 5, and "job" twice */
+	char text[512];
+
+	(void)state;
+	assert_false(rename_frame(p, "[a+1]", "12345678901"));
+	text_of(p, node, text, sizeof(text));
+	assert_string_equal(text, "t;[a+1]");
+	assert_true(rename_frame(p, "[a+1]", "123456789"));
+	text_of(p, node, text, sizeof(text));
+	assert_string_equal(text, "t;123456789");
+	assert_int_equal(paths_used(p).name_bytes, 16);
+	paths_unref(p, node);
+	assert_empty(p);
+	paths_close(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,6 +571,8 @@ int main(void)
 		cmocka_unit_test(changes_bring_a_copy_up_to_date),
 		cmocka_unit_test(no_memory_for_the_changes_forgets_none),
 		cmocka_unit_test(names_never_take_more_than_their_limit),
+		cmocka_unit_test(a_frame_that_got_its_name_is_shown_by_it_on_every_path),
+		cmocka_unit_test(a_name_that_has_no_room_stays_what_it_was),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
