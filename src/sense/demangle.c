@@ -25,10 +25,8 @@ static void collect(const char *piece, size_t len, void *opaque)
 		longjmp(out->full, 1);
 }
 
-static int run(const char *name, struct output *out)
+static int run(const char *name, int options, struct output *out)
 {
-	const int options = DMGL_PARAMS | DMGL_ANSI;
-
 	if (setjmp(out->full) != 0)
 		return 1;
 	if (rust_demangle_callback(name, DMGL_PARAMS, collect, out) != 0)
@@ -43,7 +41,7 @@ bool demangle_may(const char *mangled, size_t len)
 	       (mangled[1] == 'Z' || mangled[1] == 'R');
 }
 
-size_t demangle(const char *mangled, size_t len, char *out)
+static size_t write_plain(const char *mangled, size_t len, int options, char *out)
 {
 	char name[DEMANGLE_MAX_IN + 1];
 	struct output output = { .bytes = out };
@@ -52,5 +50,15 @@ size_t demangle(const char *mangled, size_t len, char *out)
 		return 0;
 	memcpy(name, mangled, len);
 	name[len] = '\0';
-	return run(name, &output) != 0 ? output.len : 0;
+	return run(name, options, &output) != 0 ? output.len : 0;
+}
+
+size_t demangle(const char *mangled, size_t len, char *out)
+{
+	return write_plain(mangled, len, DMGL_PARAMS | DMGL_ANSI, out);
+}
+
+size_t demangle_long(const char *mangled, size_t len, char *out)
+{
+	return write_plain(mangled, len, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT, out);
 }

@@ -16,4 +16,7 @@ bool demangle_may(const char *mangled, size_t len);
  * most DEMANGLE_MAX_OUT, or 0 when it is not a mangled name. `out` holds DEMANGLE_MAX_OUT bytes, not terminated. */
 size_t demangle(const char *mangled, size_t len, char *out);
 
+/* The same, also of names over a kilobyte, which the demangler else refuses for the stack they may take: megabytes. For a child. */
+size_t demangle_long(const char *mangled, size_t len, char *out);
+
 #endif

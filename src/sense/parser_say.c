@@ -100,7 +100,7 @@ void parser_answer_plain(const struct parser_asked *a)
 		struct parser_plain item = { 0 };
 
 		len = strnlen(a->text + at, a->question.text_bytes - at);
-		item.bytes = (uint32_t)demangle(a->text + at, len, plain);
+		item.bytes = (uint32_t)demangle_long(a->text + at, len, plain);
 		if (tell_text(&t, plain, item.bytes, &item.at) < 0)
 			item.bytes = 0;
 		rc = tell_item(&t, &item, sizeof(item));
@@ -117,7 +117,7 @@ static void tell_inlined(void *owner, const struct dwarfinlined *function)
 	char plain[DEMANGLE_MAX_OUT];
 	struct parser_inlined item = { .line = function->line };
 	const char *name = function->name;
-	size_t len = strnlen(name, STR_MAX_BYTES), plain_len = demangle(name, len, plain);
+	size_t len = strnlen(name, STR_MAX_BYTES), plain_len = demangle_long(name, len, plain);
 
 	if (plain_len > 0) {
 		name = plain;

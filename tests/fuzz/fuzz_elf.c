@@ -38,7 +38,7 @@ static void look_through(const struct tables *t)
 
 		(void)tables_symbol(t, s->start + s->size);
 		(void)tables_function(t, s->start);
-		(void)demangle(t->names + s->name, s->name_len, name);
+		(void)demangle_long(t->names + s->name, s->name_len, name);
 	}
 	for (uint64_t at = 0; at < 65536; at += 1021)
 		if (tables_place(t, at, &place))

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "core/scoped.h"
+#include "rust_names.h"
 #include "sense/elffile.h"
 #include "sense/parser.h"
 #include "sense/sandbox.h"
@@ -198,6 +199,86 @@ static void debug_information_without_end_costs_its_lines(void **state)
 	close(file.fd);
 }
 
+/* ---- names ---- */
+
+static char plain_text[64][256];
+
+static void take_plain(void *owner, size_t at, struct str plain)
+{
+	assert_true(at < ARRAY_LEN(plain_text));
+	snprintf(plain_text[at], sizeof(plain_text[at]), "%.*s", (int)plain.len, plain.bytes);
+	++*(size_t *)owner;
+}
+
+static struct str str_of(const char *chars)
+{
+	return (struct str){ chars, (uint32_t)strlen(chars) };
+}
+
+static void names_are_what_their_compilers_mean_by_them(void **state)
+{
+	static const struct {
+		const char *mangled, *plain;
+	} others[] = {
+		{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+		  "core::fmt::Write::write_fmt" },
+		{ "_ZN5space5thing3runEi", "space::thing::run(int)" },
+		{ "_ZNSt6vectorIiSaIiEE9push_backEOi",
+		  "std::vector<int, std::allocator<int> >::push_back(int&&)" },
+		{ "_ZZ4mainENKUlT_E_clIiEEDaS_",
+		  "auto main::{lambda(auto:1)#1}::operator()<int>(int) const" },
+		{ "main", "" },
+		{ "_Znonsense", "" },
+	};
+	struct str mangled[ARRAY_LEN(rust_names) + ARRAY_LEN(others)];
+	size_t count = 0, taken = 0, done;
+	struct parser_plain_names names = { mangled, ARRAY_LEN(mangled), take_plain, &taken };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rust_names); i++)
+		mangled[count++] = str_of(rust_names[i].mangled);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		mangled[count++] = str_of(others[i].mangled);
+	memset(plain_text, 0, sizeof(plain_text));
+	assert_int_equal(parser_read_plain(parser, &names, &done), 0);
+	assert_int_equal(done, count);
+	assert_int_equal(taken, count - 2);
+	for (size_t i = 0; i < count; i++) {
+		const char *want = i < ARRAY_LEN(rust_names)
+					   ? rust_names[i].plain
+					   : others[i - ARRAY_LEN(rust_names)].plain;
+
+		print_message("%s\n", plain_text[i]);
+		assert_string_equal(plain_text[i], want);
+	}
+}
+
+/* As long as a file may make them, and with what ends a name in the middle. */
+static void names_of_any_length_are_asked_for_in_turns(void **state)
+{
+	static char longest[70000];
+	struct str mangled[80];
+	size_t taken = 0, turns = 0, done;
+	struct parser_plain_names names = { mangled, ARRAY_LEN(mangled), take_plain, &taken };
+
+	(void)state;
+	memset(longest, 'x', sizeof(longest));
+	memcpy(longest, "_Z4000", 6);
+	for (size_t i = 0; i < ARRAY_LEN(mangled); i++)
+		mangled[i] = (struct str){ longest, 4006 };
+	mangled[3].len = sizeof(longest);
+	mangled[5] = (struct str){ "_Z1f\0v", 6 };
+	for (; names.count > 0; turns++) {
+		memset(plain_text, 0, sizeof(plain_text));
+		assert_int_equal(parser_read_plain(parser, &names, &done), 0);
+		assert_true(done > 0 && done <= names.count);
+		names.mangled += done;
+		names.count -= done;
+	}
+	assert_true(turns > 1);
+	assert_int_equal(taken, ARRAY_LEN(mangled) - 2);
+}
+
 /* ---- what it can do ---- */
 
 /* What /proc/PID/status says of `key`, as a hexadecimal number; UINT64_MAX: nothing. */
@@ -324,6 +405,8 @@ int main(void)
 		cmocka_unit_test(one_child_reads_all_files),
 		cmocka_unit_test(a_function_is_where_it_was_declared),
 		cmocka_unit_test(debug_information_without_end_costs_its_lines),
+		cmocka_unit_test(names_are_what_their_compilers_mean_by_them),
+		cmocka_unit_test(names_of_any_length_are_asked_for_in_turns),
 		cmocka_unit_test(the_child_has_no_capability_and_a_filter),
 		cmocka_unit_test(the_child_has_only_its_socket_open),
 		cmocka_unit_test(nothing_can_be_opened_started_or_reached),
