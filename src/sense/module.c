@@ -247,7 +247,9 @@ void module_open_lines(struct modules *m, struct module *module, const struct pa
 
 	if (fd < 0 || module->has_lines_open || m->with_lines >= MAX_WITH_LINES)
 		return;
-	sources_open(&module->sources, fd);
+	/* Those of a large debug file take 0.1 s to read, for each that is installed: only for who wants to wait for names. */
+	if (module->tables.has_lines || m->servers != NULL)
+		sources_open(&module->sources, fd);
 	inlines_open(&module->inlines, fd);
 	module->has_lines_open = true;
 	m->with_lines++;

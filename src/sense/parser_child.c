@@ -337,8 +337,10 @@ _Noreturn void parser_child_run(int socket)
 					       .cpu_s = SANDBOX_NO_LIMIT,
 					       .descriptors = DESCRIPTORS,
 					       .may_receive = true };
-	struct parser_memory memory = PARSER_MEMORY_EMPTY;
+	struct parser_memory memory = { .turns = 0 };
 
+	for (size_t i = 0; i < PARSER_MAX_DWARFS; i++)
+		memory.dwarfs[i] = DWARFFILE_EMPTY;
 	/* Nothing of the recorder's stays open: a counter or a lock that a child holds lives on with it. */
 	if (dup2(socket, PARSER_SOCKET) < 0 || close_range(PARSER_SOCKET + 1, ~0U, 0) < 0 ||
 	    sandbox_enter(&limits) < 0)

@@ -131,14 +131,36 @@ static void tell_inlined(void *owner, const struct dwarfinlined *function)
 		(void)tell_item(t, &item, sizeof(item));
 }
 
+/* The one that has this file open, or that was not used for longest: functions of several files are on one stack. */
+static struct dwarffile *dwarf_of(struct parser_memory *memory, int fd)
+{
+	size_t best = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < PARSER_MAX_DWARFS && fstat(fd, &st) == 0; i++) {
+		const struct dwarffile *d = &memory->dwarfs[i];
+
+		if (d->fd >= 0 && d->of.st_ino == st.st_ino && d->of.st_dev == st.st_dev) {
+			best = i;
+			break;
+		}
+		if (memory->dwarf_used[i] < memory->dwarf_used[best])
+			best = i;
+	}
+	memory->dwarf_used[best] = ++memory->turns;
+	return &memory->dwarfs[best];
+}
+
 void parser_answer_inlined(const struct parser_asked *a, struct parser_memory *memory)
 {
+	struct dwarffile *dwarf = dwarf_of(memory, a->fds[0]);
+
 	SCOPED(told_free) struct told t = { .items = NULL };
 	struct parser_saying what;
-	int rc = dwarffile_open(&memory->dwarf, a->fds[0]);
+	int rc = dwarffile_open(dwarf, a->fds[0]);
 
 	if (rc == 0)
-		rc = dwarfinlined_read(&memory->dwarf, a->question.address, tell_inlined, &t);
+		rc = dwarfinlined_read(dwarf, a->question.address, tell_inlined, &t);
 	what = saying_of(&t, sizeof(struct parser_inlined));
 	parser_say(PARSER_INLINED, rc, &what);
 }

@@ -10,8 +10,9 @@
 #include "sense/jitfile.h"
 #include "sense/parser_wire.h"
 
-#define PARSER_MAX_JITS 8u /* files whose contents are kept */
-#define PARSER_SOCKET	0  /* the child's only way out */
+#define PARSER_MAX_DWARFS 4u
+#define PARSER_MAX_JITS	  8u /* files whose contents are kept */
+#define PARSER_SOCKET	  0  /* the child's only way out */
 
 /* One question as it came. Owns the descriptors, `wanted` and `text`. */
 struct parser_asked {
@@ -38,11 +39,11 @@ void parser_say(uint32_t kind, int result, const struct parser_saying *what);
 
 /* What the child keeps from one question to the next. */
 struct parser_memory {
-	struct dwarffile dwarf;
+	struct dwarffile dwarfs[PARSER_MAX_DWARFS]; /* the same of files with debug information */
+	uint64_t dwarf_used[PARSER_MAX_DWARFS];
 	struct jitfile jits[PARSER_MAX_JITS]; /* the one that was not used for longest makes room */
 	uint64_t turns;
 };
-#define PARSER_MEMORY_EMPTY ((struct parser_memory){ .dwarf = DWARFFILE_EMPTY })
 
 /* Answers PARSER_PLAIN. */
 void parser_answer_plain(const struct parser_asked *a);
