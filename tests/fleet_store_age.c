@@ -206,7 +206,7 @@ static void a_payload_that_a_row_names_stays_and_one_that_none_names_goes(void *
 	assert_false(has_payload(db, server.server, 3));
 	assert_true(has_payload(db, server.server, 4));
 	/* The plan is too old, later the statement: then their payloads go too. */
-	tidied = tidy_all(db, BASE_NS + 7 * DAY_NS, &short_limits);
+	tidy_all(db, BASE_NS + 7 * DAY_NS, &short_limits);
 	assert_int_equal(count_rows(db, &table_plan), 0);
 	assert_int_equal(count_rows(db, &table_query), 1);
 	assert_false(has_payload(db, server.server, 2));

@@ -196,7 +196,7 @@ static int get_rows(struct unpacking *u, const struct table *t, enum block_verb 
 	if (row == NULL)
 		return err_set(u->err, -ENOMEM, "out of memory");
 	/* Every row takes a byte a column at least: a count that lies is seen before any memory is taken. */
-	if (get_below(u, (u->len - u->at) / columns, &count) != 0)
+	if (columns == 0 || get_below(u, (u->len - u->at) / columns, &count) != 0)
 		return bad(u, "table %s has more rows than there are bytes", t->name);
 	for (uint64_t i = 0; i < count && rc == 0; i++) {
 		row_begin(t, row);
