@@ -38,6 +38,10 @@ static void forked_children_are_followed_by_name(void **state)
 	assert_int_equal(w.facts.processes, 4);
 	assert_int_equal(w.life[LIFE_FORK], 3);
 	assert_int_equal(w.life[LIFE_EXIT], 4);
+	assert_int_equal(w.of_root, 3);
+	assert_int_equal(w.last_ends, 4);
+	assert_false(w.life_went_back);
+	assert_in_range(w.life_ns, w.last_ns > 0 ? 1 : 0, 60 * NS_PER_S);
 	for (size_t i = 0; i < w.thread_count; i++) {
 		if (strcmp(w.threads[i].comm, "busy-child") != 0)
 			continue;

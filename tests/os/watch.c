@@ -59,6 +59,8 @@ static void take(void *owner, const struct tick *tick, const struct frame *path,
 	if (path == NULL)
 		return;
 	assert_int_equal(path[0].kind, FRAME_THREAD);
+	assert_int_equal(tick->pid, path[0].pid);
+	assert_int_equal(tick->tid, path[0].tid);
 	thread = watch_thread(w, path[0].tid);
 	thread->pid = path[0].pid;
 	thread->weight_ns += tick->weight_ns;
@@ -84,7 +86,13 @@ static void lost(void *owner, uint64_t at_ns, uint64_t samples)
 
 static void life(void *owner, const struct life *event)
 {
-	((struct watch *)owner)->life[event->kind]++;
+	struct watch *w = owner;
+
+	w->life[event->kind]++;
+	w->of_root += event->kind == LIFE_FORK && event->parent == (uint32_t)w->pid;
+	w->last_ends += event->kind == LIFE_EXIT && event->is_last;
+	w->life_went_back |= event->at_ns < w->life_ns;
+	w->life_ns = event->at_ns;
 }
 
 static void listen_to(struct watch *w)

@@ -47,7 +47,11 @@ struct watch {
 	struct watch_thread threads[WATCH_THREADS];
 	size_t thread_count;
 	uint64_t weight_ns, ticks, last_ns, lost;
-	uint64_t life[4]; /* by enum life_kind */
+	uint64_t life[4];   /* by enum life_kind */
+	uint64_t of_root;   /* forks that the watched process made */
+	uint64_t last_ends; /* ends of processes */
+	uint64_t life_ns;   /* elapsed time of the last event */
+	bool life_went_back;
 	bool skips_stacks, went_back;
 	uint64_t whole, depth_max, kernel_frames; /* paths that are whole; that end in the kernel */
 	char said[65536];
