@@ -89,7 +89,9 @@ static int open_profile(struct session *s, pid_t pid, struct err *err)
 					     .keeps_all = s->opts->is_full };
 	struct record_tasks_settings tasks = { .opts = &s->opts->tasks,
 					       .price_ppm = s->run.opts->price_ppm,
-					       .pid = (uint32_t)pid };
+					       .pid = (uint32_t)pid,
+					       .comm = s->run.opts->command == NULL ? s->run.comm
+										    : NULL };
 	uint64_t bytes = s->run.opts->max_bytes;
 	uint32_t slots = (uint32_t)s->opts->slots;
 	int code = s->tasks.source == TASKS_BY_NOTHING

@@ -110,6 +110,16 @@ static void name_source(struct record_tasks *rt)
 
 /* ---- opening ---- */
 
+static void follow_process(struct record_tasks *rt, const struct life *event);
+
+/* What a process alone has taken up to now. */
+static struct counter own_account(uint32_t pid)
+{
+	uint64_t ns;
+
+	return procfs_cpu_ns((pid_t)pid, &ns) == 0 ? COUNTER(ns) : NOT_MEASURED;
+}
+
 int record_tasks_open(struct record_tasks *rt, const struct record_tasks_settings *settings,
 		      struct profile *run, struct err *err)
 {
@@ -122,6 +132,8 @@ int record_tasks_open(struct record_tasks *rt, const struct record_tasks_setting
 	if (rt->source == TASKS_BY_NOTHING)
 		return 0;
 	rt->frame = settings->opts->under;
+	rt->first_pid = settings->pid;
+	rt->first_cpu_ns = own_account(settings->pid);
 	rt->allowed_ns = settings->price_ppm * (NS_PER_S / 1000000) / MARKS_SHARE;
 	name_source(rt);
 	code = keep_of(settings->opts->keep, &own.keep, err);
@@ -131,6 +143,13 @@ int record_tasks_open(struct record_tasks *rt, const struct record_tasks_setting
 		return code;
 	if (task_tree_open(&rt->tree) < 0 || !task_tree_add(rt->tree, settings->pid, 0))
 		return err_set(err, -ENOMEM, "cannot follow processes: out of memory");
+	if (settings->comm != NULL && rt->source == TASKS_BY_PROCESS) {
+		const struct life there = { .kind = LIFE_EXEC,
+					    .pid = settings->pid,
+					    .comm = run_str(settings->comm) };
+
+		follow_process(rt, &there);
+	}
 	return 0;
 }
 
@@ -152,12 +171,12 @@ void record_tasks_end(struct record_tasks *rt)
 /* What the processes of a task have taken up to now: one process, and the children that it waited for. */
 static struct counter cpu_now(uint32_t pid)
 {
-	uint64_t own_ns, children_ns;
+	struct counter own = own_account(pid);
+	uint64_t children_ns;
 
-	if (procfs_cpu_ns((pid_t)pid, &own_ns) < 0 ||
-	    procfs_children_cpu_ns((pid_t)pid, &children_ns) < 0)
+	if (!IS_MEASURED(own) || procfs_children_cpu_ns((pid_t)pid, &children_ns) < 0)
 		return NOT_MEASURED;
-	return COUNTER(own_ns + children_ns);
+	return COUNTER(own.value + children_ns);
 }
 
 static void end_task(struct record_tasks *rt, uint32_t owner, const struct task_end *end)
@@ -393,6 +412,17 @@ uint32_t record_tasks_by_path(struct record_tasks *rt, const struct tick *tick,
 	return task_tree_own(rt->tree, tick->tid);
 }
 
+/* What a process had taken when a task of its own began: nothing at its fork; at an exec, only the first one's is known. */
+static struct counter account_at_begin(struct record_tasks *rt, const struct life *event)
+{
+	if (event->kind == LIFE_FORK)
+		return COUNTER(0);
+	if (event->pid != rt->first_pid)
+		return NOT_MEASURED;
+	rt->first_pid = 0;
+	return rt->first_cpu_ns;
+}
+
 static void follow_process(struct record_tasks *rt, const struct life *event)
 {
 	struct task_begin begin = { .name = event->comm,
@@ -400,8 +430,7 @@ static void follow_process(struct record_tasks *rt, const struct life *event)
 				    .pid = event->pid,
 				    .parent_pid = NO_ID,
 				    .at_ns = event->at_ns,
-				    .cpu_ns =
-					    event->kind == LIFE_FORK ? COUNTER(0) : event->cpu_ns };
+				    .cpu_ns = account_at_begin(rt, event) };
 	uint32_t parent = task_tree_parent(rt->tree, event->pid);
 
 	if (parent != 0)

@@ -41,6 +41,8 @@ struct record_tasks {
 	struct boundary waiting[BOUNDARIES_MOST]; /* in order of time */
 	uint32_t waiting_count;
 	uint64_t refused, floods;
+	uint32_t first_pid;	       /* of the job; 0: its first program has been seen */
+	struct counter first_cpu_ns;   /* what it had taken before it was let go */
 	uint64_t spent_ns, allowed_ns; /* on marks in this second */
 	struct str source_words;
 	char source_text[300];
@@ -56,7 +58,8 @@ struct record_tasks_settings {
 	const struct task_opts *opts;
 	struct profile_settings profile; /* of the run */
 	uint64_t room_bytes, price_ppm;
-	uint32_t pid; /* of the first process */
+	uint32_t pid;	  /* of the first process */
+	const char *comm; /* its name, where it runs already; else NULL */
 };
 
 /* Begins, beside `run`, which must be closed later. Nothing without a source. -EINVAL, -ENOMEM. */

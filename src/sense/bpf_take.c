@@ -144,9 +144,11 @@ static void take_sample(struct bpf_sampler *b, const struct sample *sample)
 	const struct sampler_sink *sink = b->sink;
 	const struct record_sample *head = &sample->head;
 	enum stack_end end = STACK_WHOLE;
-	struct perf_thread *thread = thread_of(b, head);
+	struct perf_thread *thread;
 	struct tick tick;
 
+	b->base.record_ns = head->at_ns;
+	thread = thread_of(b, head);
 	if (thread == NULL) { /* or more threads than there are places */
 		b->base.lost_count++;
 		sink->lost(sink->owner, perf_elapsed_ns(&b->base, head->at_ns), 1);

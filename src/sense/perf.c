@@ -245,7 +245,6 @@ int perf_drain(struct sampler *s, const struct sampler_sink *sink, struct err *e
 			follow(s, &record, sink);
 		error = perf_rings_consume(&s->rings, &record, err);
 	}
-	s->record_ns = until_ns;
 	if (error == 0)
 		perf_follow_ends(s, root_was_over, until_ns, sink);
 	spaces_mind(s->spaces, sink->renamed, sink->owner);

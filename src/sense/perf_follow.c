@@ -122,6 +122,7 @@ void perf_follow_exit(struct sampler *s, uint32_t tid, uint64_t at_ns,
 	if (thread == NULL || thread->salt > at_ns || has_only_gained_rights(s, thread))
 		return;
 	gone = *thread;
+	s->record_ns = at_ns;
 	if (!perf_threads_remove(s->threads, thread))
 		return;
 	life = life_of(s, LIFE_EXIT, &gone);
@@ -154,7 +155,6 @@ static void follow_comm(struct sampler *s, const struct perf_record *record,
 	perf_threads_remove_others(s->threads, thread);
 	thread->has_execed = true;
 	life = life_of(s, LIFE_EXEC, thread);
-	life.cpu_ns = process_cpu(thread->pid);
 	sink->life(sink->owner, &life);
 }
 
@@ -220,6 +220,7 @@ void perf_follow(struct sampler *s, const struct perf_record *record,
 	if (record->header.size < 16u + PERF_TRAILER_BYTES &&
 	    record->header.type != PERF_RECORD_SWITCH)
 		return;
+	s->record_ns = record->at_ns;
 	switch (record->header.type) {
 	case PERF_RECORD_FORK:
 		follow_fork(s, record, sink);
@@ -275,6 +276,7 @@ void perf_follow_ends(struct sampler *s, bool root_was_over, uint64_t now_ns,
 {
 	struct epoll_event none = { 0 };
 
+	s->record_ns = now_ns;
 	if (root_was_over) {
 		/* Its end came before this look, so the record was there to be read, or is among the lost. */
 		if (perf_threads_has_process(s->threads, (uint32_t)s->settings.pid))

@@ -260,8 +260,7 @@ static void follow_exec(struct sampler *s, struct ptrace_process *p,
 	procfs_comm(p->pid, p->pid, comm);
 	perf_thread_name(thread, comm, strlen(comm));
 	tell(s, sink,
-	     (struct life){
-		     .kind = LIFE_EXEC, .pid = (uint32_t)p->pid, .cpu_ns = COUNTER(p->clock_ns) },
+	     (struct life){ .kind = LIFE_EXEC, .pid = (uint32_t)p->pid, .cpu_ns = NOT_MEASURED },
 	     thread);
 }
 

@@ -37,8 +37,8 @@ struct life {
 	uint32_t parent; /* process that made it, of LIFE_FORK; 0: not known */
 	uint64_t at_ns;	 /* elapsed */
 	struct str comm;
-	struct counter
-		cpu_ns; /* of the whole process, of its LIFE_EXIT and of LIFE_EXEC; NOT_MEASURED: not known */
+	/* Of the whole process, with its end: at another event the account would be that of the moment when it is read. */
+	struct counter cpu_ns;
 	bool is_last; /* of LIFE_EXIT: no thread of the process is left */
 };
 

@@ -175,6 +175,13 @@ check 'a process is a task, and so is another program in it' says proc.tare \
 check 'one that was shorter than a period has its duration' says proc.tare \
 	'SELECT count(*) FROM task WHERE end_ns <= begin_ns' 0
 
+sh -c 'while :; do :; done' &
+there=$!
+run "$tare" record -q --tasks processes --every 1ms -d 300ms -o there.tare -p "$there"
+kill -KILL "$there"
+check 'a process that runs already is a task from the start' says there.tare \
+	'SELECT name, state, begin_ns, kept > 10 FROM task' 'sh|0|0|1'
+
 # What a function calls.
 cat >under.c <<'END'
 static volatile unsigned long sink;
