@@ -7,7 +7,7 @@
 #include "core/scoped.h"
 #include "core/task_names.h"
 
-#define WAIT_MS 200u /* until the recorder has looked who we are */
+#define WAIT_MS 1000u /* until the recorder has looked who we are */
 
 struct mark_opts {
 	bool is_end, is_quiet;
