@@ -60,7 +60,7 @@ static struct check check_own(void)
 	bool is_filtered = (code == -EPERM || code == -ENOSYS) && paranoid <= 2;
 	struct check c = { code == 0 ? WORKS : FAILS, "", "" };
 
-	if (is_filtered && ptrace_try_own() == 0) {
+	if (is_filtered && ptrace_try_call() == 0) {
 		c.health = PARTLY;
 		snprintf(c.found, sizeof(c.found),
 			 "engine ptrace, which stops a running thread for each sample "

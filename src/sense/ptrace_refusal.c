@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sense/perf_open.h"
@@ -79,17 +80,26 @@ static int explain_guarded(pid_t pid, struct err *err)
 	return err_mend(err, ONE_RIGHT);
 }
 
+/* /proc gives to root the files of a process that may not be looked at. */
+static bool is_guarded(pid_t pid, uid_t user)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	return stat(path, &st) == 0 && st.st_uid != user;
+}
+
 /* Its memory is refused. */
 static int explain_memory(pid_t pid, int code, struct err *err)
 {
-	uid_t user = geteuid(), owner = user;
+	uid_t user = geteuid();
 
-	if (code == -ENOENT || code == -ESRCH || procfs_user(pid, &user) != 0 ||
-	    procfs_owner(pid, &owner) != 0)
+	if (code == -ENOENT || code == -ESRCH || procfs_user(pid, &user) != 0)
 		return perf_explain_event(-ESRCH, pid, err);
 	if (user != geteuid())
 		return explain_user(pid, user, err);
-	if (owner != user) /* /proc gives to root what may not be looked at */
+	if (is_guarded(pid, user))
 		return explain_guarded(pid, err);
 	if (yama_scope() >= SCOPE_CHILD)
 		return explain_scope(pid, yama_scope(), err);
@@ -121,7 +131,7 @@ int ptrace_explain(const struct sampler_settings *settings, struct err *err)
 		return perf_explain_event(code, pid, err);
 	if (tracer != 0)
 		return explain_tracer(pid, tracer, err);
-	code = ptrace_try_own();
+	code = ptrace_try_call();
 	if (code != 0)
 		return explain_call(pid, code, err);
 	if (settings->starts_at_exec) /* it has our program still, which may be guarded */

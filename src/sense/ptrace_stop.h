@@ -16,8 +16,8 @@
 
 struct ptrace_stopper; /* opaque */
 
-/* May we stop anything at all? Tried on a child of ours. 0, -EPERM or -ENOSYS. */
-int ptrace_try_own(void);
+/* Does a filter let the system call through at all? 0, -EPERM or -ENOSYS. */
+int ptrace_try_call(void);
 
 struct ptrace_wanted {
 	pid_t pid, tid;

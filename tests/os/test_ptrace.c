@@ -1,11 +1,14 @@
 /* test_ptrace.c - engine `ptrace` on real targets: whose time it is, and that nobody notices being looked at. */
 #include <errno.h>
+#include <grp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -17,6 +20,7 @@
 #include "watch.h"
 
 #define OFTEN_NS (200 * NS_PER_US)
+#define NOBODY	 65534u
 
 static const char *busy, *careful, *silent; /* the target programs */
 static struct watch w;
@@ -439,6 +443,83 @@ static void a_zombie_is_told_as_ended(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+/* The same by a user without rights, in a child of ours: what it is told, in `out`. 0: nothing, it was permitted. */
+static int open_as_nobody(pid_t pid, struct err *out)
+{
+	struct err *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child;
+	int status;
+
+	assert_true(shared != MAP_FAILED);
+	child = fork();
+	if (child == 0) {
+		if (setgroups(0, NULL) != 0 || setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
+			_exit(99);
+		open_on(pid, shared);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	*out = *shared;
+	munmap(shared, sizeof(*shared));
+	return out->code;
+}
+
+/* A process of `user` that waits, and says whether it wants to be looked at. */
+static pid_t start_waiting(uid_t user, bool is_dumpable)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (setgroups(0, NULL) != 0 || setgid(user) != 0 || setuid(user) != 0)
+			_exit(99);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_DUMPABLE, is_dumpable);
+		if (write(ready[1], "x", 1) != 1)
+			_exit(99);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static void refusals_are_told_apart(void **state)
+{
+	static const struct {
+		const char *says, *mend;
+		uid_t user;
+		bool is_dumpable;
+		int code;
+	} cases[] = {
+		{ "of user 0 as user 65534", "record as that user", 0, true, -EACCES },
+		{ "it guards itself (not dumpable", "cap_sys_ptrace", NOBODY, false, -EACCES },
+		{ "", "", NOBODY, true, 0 },
+	};
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		pid_t pid = start_waiting(cases[i].user, cases[i].is_dumpable);
+		struct err err = ERR_EMPTY;
+
+		assert_int_equal(open_as_nobody(pid, &err), cases[i].code);
+		assert_non_null(strstr(err.msg, cases[i].says));
+		assert_non_null(strstr(err.mend, cases[i].mend));
+		assert_true(cases[i].code == 0 || has_three_lines(&err));
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+}
+
 static int all_as_ptrace(void **state)
 {
 	(void)state;
@@ -470,6 +551,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(an_unknown_pid_is_told_in_three_lines),
 		cmocka_unit_test(a_process_that_is_traced_already_is_told_with_its_tracer),
 		cmocka_unit_test(a_zombie_is_told_as_ended),
+		cmocka_unit_test(refusals_are_told_apart),
 	};
 
 	busy = argc > 1 ? argv[1] : "busy";
