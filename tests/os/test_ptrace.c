@@ -66,7 +66,7 @@ static int run_careful(const char *kind, const char *number)
 
 static void the_time_of_each_thread_is_its_own(void **state)
 {
-	const char *argv[] = { busy, "threads", "2", "300", NULL };
+	const char *argv[] = { busy, "threads", "2", "600", NULL };
 
 	(void)state;
 	watch_whole(&w, argv, 2 * NS_PER_MS, NULL);
