@@ -144,7 +144,8 @@ static int from_credential(const struct secret_for *of, const char *name, char *
 	if (folder == NULL) {
 		refuse(of, -ENOENT, "credential", name,
 		       "is not there: $CREDENTIALS_DIRECTORY is not set", err);
-		return err_mend(err, "LoadCredential=%.100s:/path in the service", name);
+		err_mend(err, "LoadCredential=%.100s:/path in the service", name);
+		return -ENOENT; /* also where nobody asked for words */
 	}
 	if (asprintf(&path, "%s/%s", folder, name) < 0)
 		return refuse(of, -ENOMEM, "credential", name, "has no room: no memory", err);
@@ -193,7 +194,8 @@ int secret_read(const char *reference, const char *setting, const char *target, 
 		err_set(err, -EINVAL, "cannot read %s of %s: it is empty%s%.300s", setting, target,
 			secret_is_literal(reference) || reference[0] == '\0' ? "" : " in ",
 			secret_is_literal(reference) ? "" : reference);
-		return err_mend(err, "leave %s out when there is none", setting);
+		err_mend(err, "leave %s out when there is none", setting);
+		return -EINVAL;
 	}
 	*out = secret;
 	secret = NULL;

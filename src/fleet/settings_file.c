@@ -67,7 +67,7 @@ int settings_load(const char *path, struct collect_settings *out,
 		return code;
 	}
 	rc = read_file(fd, path, &bytes, &len, err);
-	if (rc < 0)
+	if (bytes == NULL)
 		return rc;
 	rc = settings_parse(bytes, len, path, out, warn, owner, err);
 	explicit_bzero(bytes, len);

@@ -448,6 +448,7 @@ int procfs_self(pid_t pid, struct procfs_self *out)
 
 	if (len < 0)
 		return (int)len;
+	/* NOLINTNEXTLINE(cert-err34-c): the kernel wrote this number */
 	if (users == NULL || sscanf(users, "%*s %*u %u", &user) != 1 ||
 	    last_number(text, "\nNSpid:", &inner) != 0)
 		return -EINVAL;
