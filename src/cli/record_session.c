@@ -7,7 +7,7 @@
 
 #define MAX_PERIOD_NS NS_PER_S /* the price never makes the period longer */
 #define WINDOW_NS     NS_PER_S
-#define AWAIT_NS      (5 * NS_PER_S)  /* for names of servers, at the end */
+#define AWAIT_NS      (5 * NS_PER_S) /* for names of servers, at the end */
 #define AWAIT_LOOK_MS 50
 
 /* ---- the sink: where the engine's ticks go ---- */

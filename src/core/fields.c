@@ -303,10 +303,10 @@ const struct table table_task = {
 	"task", "named parts of the run: slots and contexts with their numbers are theirs alone",
 	task_fields, ARRAY_LEN(task_fields), sizeof(struct task_row)
 };
-const struct table table_task_name = { "task_name",
-				       "how often each name ran, whether or not its tasks have rows",
-				       task_name_fields, ARRAY_LEN(task_name_fields),
-				       sizeof(struct task_name_row) };
+const struct table table_task_name = {
+	"task_name", "how often each name ran, whether or not its tasks have rows",
+	task_name_fields, ARRAY_LEN(task_name_fields), sizeof(struct task_name_row)
+};
 
 const struct table table_watch = {
 	"watch",
@@ -330,9 +330,9 @@ const struct table table_slow_part = { "slow_part", "what a slow frame was made 
 				       slow_part_fields, ARRAY_LEN(slow_part_fields),
 				       sizeof(struct slow_part_row) };
 
-const struct table *const tables[] = { &table_recording,  &table_node,	   &table_frame,
-				       &table_slot,	  &table_context,  &table_ledger,
-				       &table_watch,	  &table_watched,  &table_window,
+const struct table *const tables[] = { &table_recording,  &table_node,	    &table_frame,
+				       &table_slot,	  &table_context,   &table_ledger,
+				       &table_watch,	  &table_watched,   &table_window,
 				       &table_slow_frame, &table_slow_part, &table_task,
 				       &table_task_name };
 const size_t table_count = ARRAY_LEN(tables);

@@ -276,7 +276,7 @@ struct label {
 	uint64_t tasks;		/* begun */
 	uint64_t tasks_dropped; /* of those that ended, not kept as rows: their names count them */
 	uint64_t tasks_unfollowed; /* begun when too many were open: only counted */
-	uint64_t mark_floods;	 /* seconds in which too many datagrams came to read them all */
+	uint64_t mark_floods;	   /* seconds in which too many datagrams came to read them all */
 	uint64_t marks_refused;	   /* datagrams that were no mark, or came from outside the job */
 	uint64_t task_room_bytes;  /* what rows of tasks may take */
 	/* what an engine did to the job that stops threads; else 0 */

@@ -188,7 +188,7 @@ int secret_read(const char *reference, const char *setting, const char *target, 
 			     ? 0
 			     : err_set(err, -ENOMEM, "cannot read %s of %s: no memory", setting,
 				       target);
-	if (rc < 0)
+	if (secret == NULL)
 		return rc;
 	if (secret[0] == '\0') {
 		err_set(err, -EINVAL, "cannot read %s of %s: it is empty%s%.300s", setting, target,

@@ -96,8 +96,8 @@ static int check_contexts(const struct recording *r, struct err *err)
 		if (i > 0 && c->task != c[-1].task)
 			sum = states = spans = kept = 0;
 		is_good = add(&sum, c->certain_ns) && add(&sum, c->uncertain_ns) &&
-			       add(&states, c->running_ns) && add(&states, c->waiting_ns) &&
-			       add(&states, c->runnable_ns) && add(&kept, c->kept);
+			  add(&states, c->running_ns) && add(&states, c->waiting_ns) &&
+			  add(&states, c->runnable_ns) && add(&kept, c->kept);
 
 		for (uint32_t b = 0; b < BATCH_COUNT && is_good; b++)
 			is_good = add(&spans, c->batch_ns[b]);

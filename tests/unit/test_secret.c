@@ -204,9 +204,21 @@ static void a_literal_is_told_from_a_reference(void **state)
 	must_refuse("", -EINVAL, "it is empty");
 }
 
+static void it_fails_for_who_wants_no_words_too(void **state)
+{
+	char *out = NULL;
+
+	(void)state;
+	unsetenv("CREDENTIALS_DIRECTORY");
+	assert_int_equal(secret_read("cred:word", "password", "a", &out, NULL), -ENOENT);
+	assert_int_equal(secret_read("", "password", "a", &out, NULL), -EINVAL);
+	assert_null(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_fails_for_who_wants_no_words_too),
 		cmocka_unit_test(an_environment_variable_is_read),
 		cmocka_unit_test(a_file_that_only_we_can_read_is_read),
 		cmocka_unit_test(a_file_that_others_can_read_is_refused),
