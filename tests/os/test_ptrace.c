@@ -73,7 +73,7 @@ static void the_time_of_each_thread_is_its_own(void **state)
 	assert_int_equal(w.facts.threads, 3);
 	for (size_t i = 0; i < w.thread_count; i++)
 		if (w.threads[i].cpu_ns > 100 * NS_PER_MS)
-			assert_share(w.threads[i].weight_ns, w.threads[i].cpu_ns, 90);
+			assert_share(w.threads[i].weight_ns, w.threads[i].cpu_ns, 80);
 	assert_true(w.weight_ns <= w.facts.clock_ns);
 	assert_false(w.went_back);
 	assert_measured(w.whole * 100 >= w.ticks * 95);
