@@ -24,6 +24,8 @@ static const struct opt record_opt_rows[] = {
 	  "first sampling period" },
 	{ "engine", 0, OPT_TEXT, offsetof(struct record_opts, engine), "NAME", NULL,
 	  "look by perf, bpf or ptrace; without it, by perf or else ptrace" },
+	{ "clock", 0, OPT_TEXT, offsetof(struct record_opts, clock), "cpu|wall", "cpu",
+	  "what is recorded: running only, or waiting too" },
 	{ "slots", 0, OPT_COUNT, offsetof(struct record_opts, slots), "N", "1024",
 	  "slots of the timeline: a power of two from 16 to 65536" },
 	{ "max-size", 0, OPT_SIZE, offsetof(struct record_opts, run.max_bytes), "SIZE", "4MB",
@@ -66,6 +68,8 @@ static int check_numbers(const struct record_opts *o, struct err *err)
 	if (run_check_bounds(&every, 1, err) < 0 ||
 	    run_check_limits(&o->run, "record", "256KB", err) < 0 ||
 	    record_engine_check(o->engine, err) < 0)
+		return err->code;
+	if (record_waits_check(o, err) < 0)
 		return err->code;
 	return check_slots(o->slots, err);
 }

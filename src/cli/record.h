@@ -12,12 +12,14 @@
 #include "core/price.h"
 #include "core/profile.h"
 #include "sense/sampler.h"
+#include "sense/waits_source.h"
 
 /* What the options say. */
 struct record_opts {
 	struct run_opts run;
 	uint64_t every_ns, slots;
 	const char *engine; /* NULL: the best one that is permitted */
+	const char *clock; /* "cpu" or "wall" */
 	bool is_full, asks_servers;
 	struct task_opts tasks;
 };
@@ -34,6 +36,11 @@ struct session {
 	uint32_t task;	  /* of the tick in hand */
 	bool is_run_kept; /* the run's profile wanted it */
 	struct price price;
+	struct waits_source *waits; /* NULL: only what runs is recorded */
+	uint32_t waits_rate;
+	uint64_t waits_own_ns, waits_kernel_ns;		 /* of the open window; and ever */
+	uint64_t waits_walk_ns;				 /* of that, ever, looking */
+	struct mono waits_slice_start, waits_rest_until; /* in slices; rest_until 0: not resting */
 	char engine_name[16], clock_name[8], children[128], kernel_stacks[256];
 
 	uint64_t kept_at_save;
@@ -42,7 +49,7 @@ struct session {
 	uint64_t lost_seen;	/* samples that the sink was told of */
 	uint64_t ticks_at_window, kept_at_window, lost_at_window;
 	struct charge_costs costs;
-	uint64_t switches, switches_at_window, clock_at_window_ns;
+	uint64_t switches, switches_at_window, cpu_ns, cpu_at_window_ns;
 	uint64_t ran_ns, waited_ns; /* facts of that name */
 	uint64_t still_ns;	    /* of the open window's charge: what no period makes less */
 	uint64_t stopped_ns, stopped_at_window_ns; /* facts.stopped_ns */
@@ -62,6 +69,20 @@ int record_engine_check(const char *name, struct err *err);
 /* Opens the engine that was named; else perf, or ptrace where a filter of system calls (as in containers) forbids that, which is said
  * in one line. Sets s->engine and s->sampler. */
 int record_engine_open(struct session *s, const struct sampler_settings *settings, struct err *err);
+/* ---- record_waits.c: where the job waits, beside what it runs (--clock wall) ---- */
+
+/* Does --clock ask for it? -EINVAL: it asks for a clock that there is not. */
+int record_waits_check(const struct record_opts *o, struct err *err);
+
+/* Opens what sees waits, beside the open engine. Does nothing with --clock cpu. */
+int record_waits_open(struct session *s, pid_t pid, struct err *err);
+
+/* What a window took for it; how many waits may be looked at in the next; and where seeing switches alone is over the price, whether
+ * any are seen in it. `sink` takes what a slice that ends gives. */
+void record_waits_close_window(struct session *s, const struct sampler_sink *sink);
+
+/* The label's part: the clock is then the threads' wall time. */
+void record_waits_label(struct session *s);
 
 /* ---- record_label.c: the facts that only a sampled run has ---- */
 

@@ -55,7 +55,7 @@ void record_label_engine(struct session *s)
 	l->period_ns = facts.period_ns;
 	l->is_jittered = facts.is_jittered;
 	l->is_derived = facts.is_derived;
-	l->clock_ns = facts.clock_ns;
+	s->cpu_ns = l->clock_ns = facts.clock_ns;
 	l->lost = facts.lost_count;
 	l->lost_events = facts.lost_events;
 	l->throttled = facts.throttled_count;
@@ -79,6 +79,7 @@ void record_label_engine(struct session *s)
 	s->switches = facts.switches > s->run.job_switches ? facts.switches : s->run.job_switches;
 	move_table_cost(s, &facts);
 	move_aside_cost(s, facts.aside_ns);
+	record_waits_label(s);
 }
 
 void record_label_price(struct session *s)

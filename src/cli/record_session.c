@@ -49,12 +49,17 @@ static void sink_lost(void *owner, uint64_t at_ns, uint64_t samples)
 		tasks_lost(s->tasks.tasks, at_ns, samples);
 }
 
+static struct sampler_sink sink_of(struct session *s);
+
 static void sink_life(void *owner, const struct life *event)
 {
 	struct session *s = owner;
+	struct sampler_sink sink = sink_of(s);
 	size_t len = event->comm.len < sizeof(s->run.comm) - 1 ? event->comm.len
 							       : sizeof(s->run.comm) - 1;
 
+	if (event->kind == LIFE_EXIT && s->waits != NULL)
+		waits_source_forget(s->waits, event->pid, &sink);
 	record_tasks_life(&s->tasks, event);
 	if (event->kind != LIFE_EXEC || event->pid != s->run.label.pid || len == 0)
 		return;
@@ -134,6 +139,9 @@ static int session_open(void *session, pid_t pid, struct err *err)
 	code = open_engine(s, pid, err);
 	if (code < 0)
 		return code;
+	code = record_waits_open(s, pid, err);
+	if (code < 0)
+		return code;
 	code = run_open_store(&s->run, pid, err);
 	if (code < 0)
 		return code;
@@ -152,9 +160,17 @@ static int session_drain(void *session)
 
 	record_tasks_read(&s->tasks, s->run.start);
 	run_book(&s->run, &s->run.window.fixed_ns);
+	if (s->waits != NULL) {
+		waits_source_peek(s->waits, &sink);
+		run_book(&s->run, &s->waits_own_ns);
+	}
 	code = s->engine->drain(s->sampler, &sink, NULL);
 	record_tasks_settle(&s->tasks);
 	run_book(&s->run, &s->run.window.sample_ns);
+	if (s->waits != NULL) {
+		waits_source_take(s->waits, &sink);
+		run_book(&s->run, &s->waits_own_ns);
+	}
 	return code;
 }
 
@@ -177,15 +193,14 @@ static uint64_t job_window_ns(const struct session *s)
 static void charge_job(struct session *s)
 {
 	struct ledger_row *w = &s->run.window;
-	const struct label *l = &s->run.label;
 	const struct charge_seen seen = { .window_ns = job_window_ns(s),
 					  .ticks = w->ticks + w->lost,
 					  .switches = s->switches - s->switches_at_window,
 					  .period_ns = w->period_ns,
-					  .ran_ns = since(s->clock_at_window_ns, l->clock_ns),
+					  .ran_ns = since(s->cpu_at_window_ns, s->cpu_ns),
 					  .all_ran_ns = s->ran_ns,
 					  .all_waited_ns = s->waited_ns,
-					  .threads = l->threads };
+					  .threads = s->run.label.threads };
 	struct charge charge = charge_window(&s->costs, &seen);
 
 	w->kernel_ns = charge.tick_ns + charge.switch_ns + charge.still_ns +
@@ -198,13 +213,14 @@ static void charge_job(struct session *s)
 		s->kernel_at_window_ns = s->kernel_ns;
 	}
 	s->switches_at_window = s->switches;
-	s->clock_at_window_ns = l->clock_ns;
+	s->cpu_at_window_ns = s->cpu_ns;
 }
 
 static void close_window(struct session *s, uint64_t window_ns)
 {
 	struct ledger_row *w = &s->run.window;
 	struct label *l = &s->run.label;
+	struct sampler_sink sink = sink_of(s);
 
 	run_book(&s->run, &w->fixed_ns);
 	record_label_engine(s);
@@ -216,6 +232,7 @@ static void close_window(struct session *s, uint64_t window_ns)
 	w->lost = s->lost_seen - s->lost_at_window;
 	w->period_ns = l->period_ns;
 	charge_job(s);
+	record_waits_close_window(s, &sink);
 	ledger_add(&s->run.ledger, w);
 	s->ticks_at_window = l->ticks;
 	s->kept_at_window = l->kept;
@@ -280,7 +297,11 @@ static void session_end(void *session)
 {
 	struct session *s = session;
 
+	struct sampler_sink sink = sink_of(s);
+
 	session_drain(s);
+	if (s->waits != NULL)
+		waits_source_end(s->waits, &sink);
 	if (s->opts->asks_servers)
 		await_names(s);
 	close_window(s, mono_elapsed_ns(s->run.window_start, mono_now()));
@@ -291,6 +312,8 @@ static void session_close(void *session)
 {
 	struct session *s = session;
 
+	waits_source_close(s->waits); /* before the engine, whose address spaces it uses */
+	s->waits = NULL;
 	if (s->engine != NULL)
 		s->engine->close(s->sampler);
 	record_tasks_close(&s->tasks);
@@ -314,8 +337,10 @@ static size_t session_wait_on(void *session, struct pollfd *waits, size_t room)
 static struct mono session_wakes_at(const void *session)
 {
 	const struct session *s = session;
+	struct mono window = { s->run.window_start.ns + WINDOW_NS };
+	struct mono look = s->waits != NULL ? waits_source_wakes_at(s->waits) : window;
 
-	return (struct mono){ s->run.window_start.ns + WINDOW_NS };
+	return look.ns < window.ns ? look : window;
 }
 
 static int session_changes(void *session, struct changes *out)

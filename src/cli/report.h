@@ -104,11 +104,12 @@ void screen_wrap(struct screen *s, const char *chars, size_t indent);
 
 #define TABLE_FIRST_ROWS 10u /* functions on the first screen */
 
-/* "where the time goes": the heaviest functions, then every marker with weight, then (unsampled). `shows_all`: every
+/* `title`, "where the time goes": the heaviest functions, then every marker with weight, then (unsampled). `shows_all`: every
  * function. Returns how many functions with weight are not in it. */
-uint32_t table_functions(struct screen *s, const struct report *r, bool shows_all);
+uint32_t table_functions(struct screen *s, const struct report *r, const char *title,
+			 bool shows_all);
 
-/* "by thread". */
+/* "by thread". Where waiting was recorded, those that never ran are one line. */
 void table_threads(struct screen *s, const struct report *r, bool shows_all);
 
 /* Appends a whisker of `cells`: a bar from 0 to the interval, the interval, the estimate. `axis` is the share at its
@@ -116,6 +117,9 @@ void table_threads(struct screen *s, const struct report *r, bool shows_all);
 void table_whisker(struct text *t, struct share share, double axis, size_t cells);
 
 /* ---- report_head.c ---- */
+
+/* "running 3.1 %, waiting 96 %, runnable 0.4 % of 6 min of its threads' time". */
+void label_put_states(struct text *t, const struct report *r);
 
 /* What ran, what it cost, how sure it is, and what was not measured: the lines between verdict and table. */
 void label_head(struct screen *s, const struct report *r);

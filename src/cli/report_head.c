@@ -181,6 +181,25 @@ void head_put_reason(struct text *t, struct str reason)
 	text_put_cut(t, reason, 200);
 }
 
+void label_put_states(struct text *t, const struct report *r)
+{
+	static const char *const words[STATE_COUNT] = { "running ", ", waiting ", ", runnable " };
+	uint64_t state_ns[STATE_COUNT] = { 0 }, all_ns = 0;
+
+	for (uint32_t i = 0; i < r->analysis->thread_count; i++)
+		for (int state = 0; state < STATE_COUNT; state++) {
+			state_ns[state] += r->analysis->threads[i].all.state_ns[state];
+			all_ns += r->analysis->threads[i].all.state_ns[state];
+		}
+	for (int state = 0; state < STATE_COUNT; state++) {
+		text_put(t, words[state]);
+		text_put_exact_share(t, state_ns[state], all_ns);
+	}
+	text_put(t, " of ");
+	text_put_duration(t, all_ns);
+	text_put(t, " of its threads' time");
+}
+
 /* What was not measured: waiting, the kernel, children. */
 static void put_missing(struct screen *s, const struct label *label)
 {
@@ -230,5 +249,13 @@ void label_head(struct screen *s, const struct report *r)
 	head_pair(s, second, values);
 	text_free(&values[0]);
 	text_free(&values[1]);
+	if (label_has_waiting(&r->recording->label)) {
+		text_clear(&ending);
+		label_put_states(&ending, r);
+		screen_put(s, "states");
+		screen_to(s, VALUE_AT);
+		screen_wrap(s, text_chars(&ending), VALUE_AT);
+		s->has_failed |= ending.has_failed;
+	}
 	put_missing(s, &r->recording->label);
 }

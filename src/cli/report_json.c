@@ -68,6 +68,7 @@ static void put_function(struct json *j, const struct analysis *a, const struct 
 		report_put_null(j, "line", "not known");
 	json_key(j, "is_unnamed");
 	json_bool(j, f->is_unnamed);
+	json_put_str(j, "why", f->why);
 	put_weighed(j, "own", &f->own, a->kept);
 	json_put_u64(j, "own_uncertain_ns", f->own_uncertain_ns);
 	put_weighed(j, "with_callees", &f->with_callees, a->kept);

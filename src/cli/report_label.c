@@ -113,7 +113,8 @@ static void fact_covered(struct text *t, const struct report *r)
 	text_put_exact_share(t, a->sampled_ns, a->clock_ns);
 	text_put(t, " of ");
 	text_put_duration(t, a->clock_ns);
-	text_put(t, " of CPU time; (unsampled) ");
+	text_put(t, label_has_waiting(&r->recording->label) ? " of its threads' time; (unsampled) "
+							    : " of CPU time; (unsampled) ");
 	text_put_exact_share(t, a->unsampled_ns, a->clock_ns);
 }
 

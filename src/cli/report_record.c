@@ -8,6 +8,43 @@
 #include "core/scoped.h"
 #include "core/verdict.h"
 
+/* Shares of what ran and of what waited are two tables: of the whole, a thread that only waits would hide all work. Returns how many
+ * functions are left out of the first. */
+static uint32_t print_states(struct screen *s, const struct report *r, bool shows_all)
+{
+	static const struct {
+		enum state state;
+		const char *title;
+	} tables[] = { { STATE_RUNNING, "where it runs" }, { STATE_WAITING, "where it waits" } };
+	uint32_t left = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+		SCOPED(analysis_free) struct analysis part = ANALYSIS_EMPTY;
+		struct report of_state = *r;
+		uint32_t more;
+
+		of_state.analysis = &part;
+		if (analysis_open_state(r->recording, tables[i].state, &part, NULL) < 0) {
+			s->has_failed = true;
+			return 0;
+		}
+		if (part.sampled_ns == 0)
+			continue;
+		more = table_functions(s, &of_state, tables[i].title, shows_all);
+		left = more > left ? more : left;
+		screen_end(s);
+	}
+	return left;
+}
+
+/* Returns how many are left out. */
+static uint32_t print_functions(struct screen *s, const struct report *r, bool shows_all)
+{
+	if (label_has_waiting(&r->recording->label))
+		return print_states(s, r, shows_all);
+	return table_functions(s, r, "where the time goes", shows_all);
+}
+
 static void print_report(struct screen *s, const struct report *r, bool shows_all)
 {
 	SCOPED(text_free) struct text verdict = TEXT_EMPTY;
@@ -19,7 +56,7 @@ static void print_report(struct screen *s, const struct report *r, bool shows_al
 	label_head(s, r);
 	screen_end(s);
 	if (r->analysis->kept > 0) {
-		report_more(s, r->findings->count, table_functions(s, r, shows_all));
+		report_more(s, r->findings->count, print_functions(s, r, shows_all));
 		screen_end(s);
 		table_threads(s, r, shows_all);
 		screen_end(s);
@@ -77,7 +114,7 @@ static int show_task(struct app *app, const struct recording *whole, const char 
 	head_task(&s, whole, task);
 	screen_end(&s);
 	if (analysis.kept > 0) {
-		table_functions(&s, &report, opts->shows_all);
+		print_functions(&s, &report, opts->shows_all);
 		screen_end(&s);
 		table_threads(&s, &report, opts->shows_all);
 	}

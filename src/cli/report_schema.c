@@ -42,6 +42,8 @@ static const struct member part_rows[] = {
 	{ "function", "file", "string", false, "source file; empty: not known" },
 	{ "function", "line", "integer", true, "where most of its own time is" },
 	{ "function", "is_unnamed", "boolean", false, "it has no symbol" },
+	{ "function", "why", "string", false,
+	  "what it waited for on its heaviest path, [waits for a lock]; empty: it never waited" },
 	{ "function", "own", "@weighed", false, "without callees" },
 	{ "function", "own_uncertain_ns", "integer", false, "of own, came by merging of paths" },
 	{ "function", "with_callees", "@weighed", false, "each path counted once" },

@@ -172,7 +172,8 @@ static uint32_t functions_with_weight(const struct analysis *a)
 	return count;
 }
 
-uint32_t table_functions(struct screen *s, const struct report *r, bool shows_all)
+uint32_t table_functions(struct screen *s, const struct report *r, const char *title,
+			 bool shows_all)
 {
 	const struct analysis *a = r->analysis;
 	uint32_t count = functions_with_weight(a), first = count, more = 0;
@@ -191,7 +192,7 @@ uint32_t table_functions(struct screen *s, const struct report *r, bool shows_al
 		shares[i] = a->functions[i].own.share;
 	axis = axis_of(shares, first);
 	free(shares);
-	screen_put(s, "where the time goes");
+	screen_put(s, title);
 	screen_put_right(s, "own", 35 + extra);
 	screen_put_right(s, "with callees", 55 + extra);
 	screen_to(s, 60 + extra);
@@ -228,14 +229,35 @@ static void thread_row(struct screen *s, const struct report *r, const struct th
 	screen_end(s);
 }
 
-static void threads_left_out(struct screen *s, const struct report *r, uint32_t shown)
+/* Those that waited and never ran, in one line. */
+static void threads_that_never_ran(struct screen *s, const struct report *r, uint32_t count)
+{
+	SCOPED(text_free) struct text line = TEXT_EMPTY;
+	const struct analysis *a = r->analysis;
+	uint64_t ns = 0;
+
+	if (count == 0)
+		return;
+	for (uint32_t i = 0; i < a->thread_count; i++)
+		ns += a->threads[i].all.state_ns[STATE_RUNNING] == 0 ? a->threads[i].all.ns : 0;
+	text_put_counted(&line, count, "thread");
+	text_put(&line, " never ran: ");
+	text_put_exact_share(&line, ns, a->sampled_ns);
+	text_put(&line, " of all threads' time");
+	screen_put(s, text_chars(&line));
+	screen_end(s);
+	s->has_failed |= line.has_failed;
+}
+
+/* `left`: more rows than are shown. */
+static void threads_left_out(struct screen *s, const struct report *r, uint32_t left)
 {
 	const struct analysis *a = r->analysis;
 	uint64_t ever = r->recording->label.threads;
 	char line[96];
 
-	if (shown < a->thread_count) {
-		snprintf(line, sizeof(line), "%u more: tare report --all", a->thread_count - shown);
+	if (left > 0) {
+		snprintf(line, sizeof(line), "%u more: tare report --all", left);
 		screen_put(s, line);
 		screen_end(s);
 	}
@@ -247,10 +269,22 @@ static void threads_left_out(struct screen *s, const struct report *r, uint32_t 
 	}
 }
 
+/* How many threads have rows of their own: all, or where waiting was recorded, those that ran, if any did. */
+static uint32_t threads_to_list(const struct report *r, bool shows_all)
+{
+	const struct analysis *a = r->analysis;
+	uint32_t ran = 0;
+
+	for (uint32_t i = 0; i < a->thread_count; i++)
+		ran += a->threads[i].all.state_ns[STATE_RUNNING] > 0;
+	return shows_all || ran == 0 || !label_has_waiting(&r->recording->label) ? a->thread_count
+										 : ran;
+}
+
 void table_threads(struct screen *s, const struct report *r, bool shows_all)
 {
 	const struct analysis *a = r->analysis;
-	uint32_t count = a->thread_count;
+	uint32_t ran = threads_to_list(r, shows_all), count = ran, row = 0;
 	size_t extra = extra_columns(s);
 	struct share *shares;
 	double axis;
@@ -272,7 +306,12 @@ void table_threads(struct screen *s, const struct report *r, bool shows_all)
 	screen_to(s, 60 + extra);
 	screen_put(s, "state");
 	screen_end(s);
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < a->thread_count && row < count; i++) {
+		if (ran < a->thread_count && a->threads[i].all.state_ns[STATE_RUNNING] == 0)
+			continue;
 		thread_row(s, r, &a->threads[i], axis);
-	threads_left_out(s, r, count);
+		row++;
+	}
+	threads_that_never_ran(s, r, a->thread_count - ran);
+	threads_left_out(s, r, ran - count);
 }

@@ -128,11 +128,16 @@ static void weigh_clock(const struct recording *r, struct analysis *a)
 	a->unsampled_ns = clock_ns - a->sampled_ns;
 }
 
-int analysis_open(const struct recording *r, struct analysis *out, struct err *err)
+/* `only` NULL: all states. */
+static int open_states(const struct recording *r, const enum state *only, struct analysis *out,
+		       struct err *err)
 {
 	SCOPED(analysis_free) struct analysis a = ANALYSIS_EMPTY;
-	SCOPED(walk_free) struct walk w = { .r = r, .a = &a };
-	int code = walk_contexts(&w, err);
+	SCOPED(walk_free) struct walk w = { .r = r, .a = &a, .is_of_state = only != NULL };
+	int code;
+
+	w.state = only != NULL ? *only : STATE_RUNNING;
+	code = walk_contexts(&w, err);
 
 	if (code == 0)
 		code = sort_rows(&w);
@@ -142,10 +147,24 @@ int analysis_open(const struct recording *r, struct analysis *out, struct err *e
 		return code;
 	look_at_slots(r, &a);
 	weigh_price(r, &a);
-	weigh_clock(r, &a);
+	if (only == NULL)
+		weigh_clock(r, &a);
+	else
+		a.clock_ns = a.sampled_ns;
 	*out = a;
 	a = ANALYSIS_EMPTY;
 	return 0;
+}
+
+int analysis_open(const struct recording *r, struct analysis *out, struct err *err)
+{
+	return open_states(r, NULL, out, err);
+}
+
+int analysis_open_state(const struct recording *r, enum state state, struct analysis *out,
+			struct err *err)
+{
+	return open_states(r, &state, out, err);
 }
 
 void analysis_free(struct analysis *a)

@@ -1,6 +1,6 @@
 /* analysis.h - a recording turned round: from full paths with weights to functions and threads with shares. Shares
  * are of the weight that samples cover; what none covers is (unsampled), a share of the task's clock, and never
- * belongs to a function. The same function in several threads is one. Memory is bounded by the recording's rows;
+ * belongs to a function. What a path waited for is no place: its weight is the function's that waited, which learns why. The same function in several threads is one. Memory is bounded by the recording's rows;
  * nothing recurses; the same recording gives the same order. Pure. */
 #ifndef TARE_CORE_ANALYSIS_H
 #define TARE_CORE_ANALYSIS_H
@@ -26,7 +26,10 @@ struct function {
 	bool is_unnamed; /* has no symbol: its name is a module and an address */
 	struct weighed own;
 	struct weighed
-		with_callees;	   /* each path counted once, however often the function is on it */
+		with_callees; /* each path counted once, however often the function is on it */
+	struct str
+		why; /* it waited for on its heaviest such path, "[waits for a lock]"; empty: it never waited */
+	uint64_t why_ns;	   /* the weight of that path */
 	uint64_t own_uncertain_ns; /* of own, came by merging of contexts */
 	uint64_t below_broken_ns;  /* weight of stacks that broke just above it */
 };
@@ -62,6 +65,11 @@ struct analysis {
 /* Reads the rows once. `out` borrows names from `r`. -EBADMSG: a row points to one that does not exist, or to itself
  * in the end; -ENOMEM. */
 int analysis_open(const struct recording *r, struct analysis *out, struct err *err);
+
+/* The same of one state alone: shares are of its weight. Where contexts of several states merged, it is their part of it. What was
+ * not sampled is of no state. */
+int analysis_open_state(const struct recording *r, enum state state, struct analysis *out,
+			struct err *err);
 
 /* Accepts the empty value, and may run twice. */
 void analysis_free(struct analysis *a);

@@ -242,17 +242,38 @@ static void add_own(struct walk *w, const struct context_row *c, uint32_t place,
 		add_weight(&w->a->unnamed, w->unnamed_ns, c);
 }
 
+/* The place whose own the weight is: the leaf, or where that only says why its function waited, the function. */
+static uint32_t place_of_own(struct walk *w, const struct context_row *c, uint32_t leaf)
+{
+	const uint32_t *functions = w->a->function_of_node;
+	uint32_t above = w->parent_of_node[leaf];
+	struct function *why, *place;
+
+	if (functions[leaf] == NO_ID || above == NO_ID || functions[above] == NO_ID)
+		return leaf;
+	why = &w->a->functions[functions[leaf]];
+	place = &w->a->functions[functions[above]];
+	if (!frame_is_why(why->kind, why->name))
+		return leaf;
+	if (context_ns(c) > place->why_ns) {
+		place->why = why->name;
+		place->why_ns = context_ns(c);
+	}
+	return above;
+}
+
 /* Adds one context: `number` counts from 1. */
 static int add_context(struct walk *w, const struct context_row *c, uint32_t number,
 		       struct err *err)
 {
 	const struct node_row *leaf = c->node == NO_ID ? NULL : recording_node(w->r, c->node);
 	struct analysis *a = w->a;
-	uint32_t thread = NO_ID, below = NO_ID, steps = 0;
+	uint32_t thread = NO_ID, below = NO_ID, steps = 0, own;
 
 	if (leaf == NULL)
 		return broken_row(err, "context", c->id, "node");
-	add_own(w, c, (uint32_t)(leaf - w->r->nodes), a->function_of_node[leaf - w->r->nodes]);
+	own = place_of_own(w, c, (uint32_t)(leaf - w->r->nodes));
+	add_own(w, c, own, a->function_of_node[own]);
 	for (uint32_t place = (uint32_t)(leaf - w->r->nodes); place != NO_ID;
 	     place = w->parent_of_node[place]) {
 		uint32_t function = a->function_of_node[place];
@@ -321,7 +342,9 @@ static void count_kept(struct walk *w)
 	uint32_t batches = batches_of(r), slots = r->label.slot_count;
 	uint64_t all = 0, spread = 0, weight_ns = 0;
 
-	for (uint32_t i = 0; batches > 0 && i < r->slot_count && r->slots[i].id < slots; i++) {
+	/* Slots count samples of all states together. */
+	for (uint32_t i = 0;
+	     !w->is_of_state && batches > 0 && i < r->slot_count && r->slots[i].id < slots; i++) {
 		w->kept[(uint64_t)r->slots[i].id * batches / slots] += r->slots[i].kept;
 		all += r->slots[i].kept;
 	}
@@ -357,6 +380,31 @@ static void set_shares(struct walk *w)
 	set_share(&a->unnamed, w->unnamed_ns, w);
 }
 
+static uint64_t part_of(uint64_t value, uint64_t part, uint64_t whole)
+{
+	return part >= whole ? value : (uint64_t)((unsigned __int128)value * part / whole);
+}
+
+/* What a context has of the only state that counts. */
+static struct context_row only_state(const struct walk *w, const struct context_row *c)
+{
+	const uint64_t state_ns[STATE_COUNT] = { c->running_ns, c->waiting_ns, c->runnable_ns };
+	uint64_t part_ns = state_ns[w->state], whole_ns = context_ns(c);
+	struct context_row row = { .task = c->task, .id = c->id, .node = c->node };
+
+	row.running_ns = w->state == STATE_RUNNING ? part_ns : 0;
+	row.waiting_ns = w->state == STATE_WAITING ? part_ns : 0;
+	row.runnable_ns = w->state == STATE_RUNNABLE ? part_ns : 0;
+	if (part_ns == 0)
+		return row;
+	row.certain_ns = part_of(c->certain_ns, part_ns, whole_ns);
+	row.uncertain_ns = part_of(c->uncertain_ns, part_ns, whole_ns);
+	row.kept = part_of(c->kept, part_ns, whole_ns);
+	for (size_t b = 0; b < BATCH_COUNT; b++)
+		row.batch_ns[b] = part_of(c->batch_ns[b], part_ns, whole_ns);
+	return row;
+}
+
 int walk_contexts(struct walk *w, struct err *err)
 {
 	int code = group_frames(w);
@@ -365,8 +413,12 @@ int walk_contexts(struct walk *w, struct err *err)
 		code = place_nodes(w, err);
 	if (code == 0)
 		code = take_sums(w);
-	for (uint32_t i = 0; code == 0 && i < w->r->context_count; i++)
-		code = add_context(w, &w->r->contexts[i], i + 1, err);
+	for (uint32_t i = 0; code == 0 && i < w->r->context_count; i++) {
+		struct context_row row =
+			w->is_of_state ? only_state(w, &w->r->contexts[i]) : w->r->contexts[i];
+
+		code = add_context(w, &row, i + 1, err);
+	}
 	if (code != 0)
 		return code;
 	choose_lines(w);

@@ -11,6 +11,8 @@ typedef uint64_t batches_ns[BATCH_COUNT];
 struct walk {
 	const struct recording *r;
 	struct analysis *a;
+	bool is_of_state; /* only `state` counts */
+	enum state state;
 	uint32_t *group_of_frame;  /* place of a frame -> function, or thread for FRAME_THREAD */
 	uint32_t *frame_of_node;   /* place of a node -> place of its frame */
 	uint32_t *parent_of_node;  /* place of a node -> place of its parent, or NO_ID */

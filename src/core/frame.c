@@ -45,3 +45,14 @@ uint64_t frame_key(const struct frame *f, uint64_t salt)
 	hash = fold(hash, hash >> 32);
 	return hash == 0 ? 1 : hash;
 }
+
+static bool begins(struct str name, struct str start)
+{
+	return name.len >= start.len && memcmp(name.bytes, start.bytes, start.len) == 0;
+}
+
+bool frame_is_why(enum frame_kind kind, struct str name)
+{
+	return kind == FRAME_MARKER &&
+	       (begins(name, STR_LITERAL("[waits")) || begins(name, STR_LITERAL("[runnable]")));
+}

@@ -53,6 +53,9 @@ struct frame {
 /* How a frame of this kind is marked behind its name where people read it; mostly "". Static. */
 const char *frame_mark(enum frame_kind kind);
 
+/* Is it the last frame of a path on which a thread waited: a marker that says for what, "[waits for a lock]", or "[runnable]"? */
+bool frame_is_why(enum frame_kind kind, struct str name);
+
 /* The identity of a frame: a 64-bit hash of kind, pid, tid, line, name, module and file, started from
  * `salt` (a thread's start time, else 0). Never 0. */
 uint64_t frame_key(const struct frame *f, uint64_t salt);

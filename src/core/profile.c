@@ -62,7 +62,7 @@ static int open_parts(struct profile *p)
 	int code = open_paths(p);
 
 	if (code == 0)
-		code = timeline_init(&p->timeline, slots, p->keep.base_ns);
+		code = timeline_init(&p->timeline, slots, p->keep[0].base_ns);
 	if (code == 0)
 		code = contexts_init(&p->contexts, contexts);
 	if (code == 0)
@@ -82,11 +82,14 @@ static int open_with(const struct profile_settings *settings, struct profile *ho
 		return err_set(err, -ENOMEM, "cannot take memory for a profile");
 	p->host = host;
 	p->limits = settings->limits;
-	p->held = HELD_EMPTY;
 	p->no_stack = p->cut = PATHS_NONE;
 	p->batches = at_most(settings->limits.slots, BATCH_COUNT);
 	rng_seed(&p->rng, settings->seed);
-	keep_init(&p->keep, settings->base_ns, settings->limits.slots, settings->keeps_all);
+	for (int s = 0; s < STATE_COUNT; s++) {
+		p->held[s] = HELD_EMPTY;
+		keep_init(&p->keep[s], settings->base_ns, settings->limits.slots,
+			  settings->keeps_all);
+	}
 	code = open_parts(p);
 	if (code < 0) {
 		profile_close(p);
@@ -125,8 +128,10 @@ void profile_set_yield(struct profile *host, profile_yield_fn yield, void *owner
 /* What it holds of paths that others go on using. */
 static void leave_paths(struct profile *p)
 {
-	const uint32_t own[] = { p->held.node, p->no_stack, p->cut };
+	uint32_t own[STATE_COUNT + 2] = { p->no_stack, p->cut };
 
+	for (int s = 0; s < STATE_COUNT; s++)
+		own[2 + s] = p->held[s].node;
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (own[i] != PATHS_NONE)
 			paths_unref(p->paths, own[i]);
@@ -149,43 +154,47 @@ void profile_close(struct profile *p)
 
 bool profile_wants(struct profile *p, const struct tick *tick)
 {
-	keep_tick(&p->keep);
+	struct keep *keep = &p->keep[tick->state];
+
+	keep_tick(keep);
 	p->is_asked = true;
-	return keep_wants(&p->keep, &p->rng, tick->weight_ns);
+	return keep_wants(keep, &p->rng, tick->weight_ns);
 }
 
 /* A group that is being closed: who gets the weight of its slots. */
 struct closing {
 	struct profile *profile;
+	enum state state;
 	uint32_t entry;
 };
 
-static void close_slot(void *owner, uint32_t slot, const uint64_t weight_ns[STATE_COUNT])
+static void close_slot(void *owner, uint32_t slot, uint64_t weight_ns)
 {
 	const struct closing *closing = owner;
 	struct profile *p = closing->profile;
 	uint32_t batch = slot / (p->timeline.count / p->batches);
-	uint64_t sum_ns = 0;
 
-	for (int s = 0; s < STATE_COUNT; s++)
-		sum_ns += weight_ns[s];
-	contexts_add(&p->contexts, closing->entry, p->held.state, batch, sum_ns);
+	contexts_add(&p->contexts, closing->entry, closing->state, batch, weight_ns);
 }
 
-static void close_group(struct profile *p)
+static void close_group(struct profile *p, enum state state)
 {
-	profile_grow_contexts(p, p->held.node);
+	struct held *held = &p->held[state];
+	struct timeline_group group = { state, held->node };
+
+	profile_grow_contexts(p, held->node);
 
 	struct closing closing = {
 		.profile = p,
-		.entry = contexts_entry(&p->contexts, p->paths, &p->rng, p->held.node),
+		.state = state,
+		.entry = contexts_entry(&p->contexts, p->paths, &p->rng, held->node),
 	};
 
-	timeline_close_group(&p->timeline, p->paths, &p->rng, p->held.node, close_slot, &closing);
-	if (!p->held.is_counted)
+	timeline_close_group(&p->timeline, p->paths, &p->rng, &group, close_slot, &closing);
+	if (!held->is_counted)
 		contexts_count(&p->contexts, closing.entry);
-	paths_unref(p->paths, p->held.node);
-	p->held = HELD_EMPTY;
+	paths_unref(p->paths, held->node);
+	*held = HELD_EMPTY;
 }
 
 /* Where in (from, at] the part of the tick ends that has `part_ns` of its weight. */
@@ -198,15 +207,11 @@ static uint64_t time_at(const struct tick *tick, uint64_t part_ns)
 	return tick->from_ns + (uint64_t)((unsigned __int128)span_ns * part_ns / tick->weight_ns);
 }
 
-/* This tick stands for the open group. */
+/* This tick stands for the open group of its state. */
 static void hold(struct profile *p, uint32_t node, enum state state, bool is_counted)
 {
 	paths_ref(p->paths, node);
-	p->held = (struct held){
-		.node = node,
-		.state = state,
-		.is_counted = is_counted,
-	};
+	p->held[state] = (struct held){ .node = node, .is_counted = is_counted };
 }
 
 void profile_add(struct profile *p, const struct tick *tick, const struct frame *path, size_t depth)
@@ -223,7 +228,7 @@ void profile_add(struct profile *p, const struct tick *tick, const struct frame 
 	profile_reach(p, t.at_ns);
 	p->weight_ns += t.weight_ns;
 	while (left_ns > 0) {
-		struct keep_part part = keep_take(&p->keep, &p->rng, &left_ns);
+		struct keep_part part = keep_take(&p->keep[t.state], &p->rng, &left_ns);
 
 		timeline_put(&p->timeline, time_at(&t, done_ns),
 			     time_at(&t, done_ns + part.weight_ns), t.state, part.weight_ns);
@@ -236,7 +241,7 @@ void profile_add(struct profile *p, const struct tick *tick, const struct frame 
 			hold(p, node, t.state, !is_first);
 		}
 		if (part.closes)
-			close_group(p);
+			close_group(p, t.state);
 	}
 	if (node == PATHS_NONE)
 		return;
@@ -259,10 +264,12 @@ bool profile_rename(struct profile *p, const struct frame *from, const struct fr
 void profile_label(const struct profile *p, struct label *label)
 {
 	label->weight_ns = p->weight_ns;
-	label->ticks = p->keep.ticks;
+	label->ticks = 0;
+	for (int s = 0; s < STATE_COUNT; s++)
+		label->ticks += p->keep[s].ticks;
 	label->kept = p->kept;
-	label->one_in = p->keep.one_in;
-	label->keeps_all = p->keep.keeps_all;
+	label->one_in = p->keep[STATE_RUNNING].one_in;
+	label->keeps_all = p->keep[STATE_RUNNING].keeps_all;
 	label->slot_count = p->timeline.count;
 	label->slot_ns = p->timeline.span_ns;
 	label->batches = p->batches;

@@ -75,8 +75,8 @@ bool profile_is_rewritten(struct profile *p);
 /* Must this tick's stack be looked at? Ask once a tick, then call profile_add with the same tick. No allocation. */
 bool profile_wants(struct profile *p, const struct tick *tick);
 
-/* Adds the tick. The group's whole weight goes, when it closes, to the path of the tick that was kept, in that
- * tick's state; slots keep exact sums by state. `path` (thread first, then frames from the root) when it was wanted; NULL when it was not, or when
+/* Adds the tick. Each state has groups of its own. A group's whole weight goes, when it closes, to the path of the tick that was
+ * kept; slots and contexts together keep exact sums by state. `path` (thread first, then frames from the root) when it was wanted; NULL when it was not, or when
  * it was and no stack could be had: the weight then goes to a "[no stack]" path. Never fails. */
 void profile_add(struct profile *p, const struct tick *tick, const struct frame *path,
 		 size_t depth);
@@ -87,7 +87,7 @@ void profile_lost(struct profile *p, uint64_t at_ns, uint64_t lost);
 /* A frame got its name, as paths_rename(). False: no path shows it, or there is no room for the name. */
 bool profile_rename(struct profile *p, const struct frame *from, const struct frame *to);
 
-/* The part of the label that the profile knows: weight_ns, ticks, kept, one_in, slot_count, slot_ns, batches, merges, rng. */
+/* The part of the label that the profile knows: weight_ns, ticks, kept, one_in (of running), slot_count, slot_ns, batches, merges, rng. */
 void profile_label(const struct profile *p, struct label *label);
 
 /* Appends all that changed since profile_saved(), as rows of task `task`; paths are those of the host to tell. Strings are borrowed until the next

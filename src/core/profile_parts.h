@@ -4,11 +4,10 @@
 
 #include "core/profile.h"
 
-/* The open group's sample. */
+/* An open group's sample. */
 struct held {
-	uint32_t node;	  /* counted; PATHS_NONE: nothing was kept in it yet */
-	enum state state; /* of the kept tick */
-	bool is_counted;  /* the same tick counts for a group that closed before */
+	uint32_t node;	 /* counted; PATHS_NONE: nothing was kept in it yet */
+	bool is_counted; /* the same tick counts for a group that closed before */
 };
 
 #define HELD_EMPTY ((struct held){ .node = PATHS_NONE })
@@ -25,12 +24,12 @@ struct profile {
 	void *yields; /* borrowed: of `yield` */
 	struct profile_limits limits;
 	struct rng rng;
-	struct keep keep;
+	struct keep keep[STATE_COUNT]; /* a group is of one state */
 	struct timeline timeline;
 	struct contexts contexts;
 	struct paths *paths;	     /* owned, or the host's */
 	struct shortened *shortened; /* likewise */
-	struct held held;
+	struct held held[STATE_COUNT];
 	uint32_t no_stack, cut; /* nodes of our own, counted */
 	uint32_t batches;	/* in use */
 	uint64_t weight_ns;	/* of all ticks */

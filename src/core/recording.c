@@ -313,3 +313,11 @@ void recording_of_task(const struct recording *r, const struct task_row *task,
 	part.ledger_count = 0;
 	*out = part;
 }
+
+bool label_has_waiting(const struct label *label)
+{
+	static const struct str wall = STR_LITERAL("wall");
+
+	return label->clock.len == wall.len &&
+	       memcmp(label->clock.bytes, wall.bytes, wall.len) == 0;
+}

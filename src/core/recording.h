@@ -284,6 +284,9 @@ struct label {
 	uint64_t cut_calls; /* writes that a stop may have cut short */
 };
 
+/* Was waiting recorded too, not only what ran? */
+bool label_has_waiting(const struct label *label);
+
 /* Everything that changed since the last save. Strings are borrowed from whoever filled it, until they change. */
 struct changes {
 	struct node_row *nodes;

@@ -80,8 +80,10 @@ void timeline_halve(struct timeline *t, struct paths *p, struct rng *r)
 	t->used = used;
 	t->halvings++;
 	t->span_ns *= 2;
-	t->pending_from /= 2;
-	t->pending_to = (t->pending_to + 1) / 2;
+	for (int s = 0; s < STATE_COUNT; s++) {
+		t->pending[s].from /= 2;
+		t->pending[s].to = (t->pending[s].to + 1) / 2;
+	}
 	t->has_shrunk = true;
 	dirty_set_below(&t->dirty, used);
 }
@@ -141,15 +143,15 @@ static void put_pending(struct timeline *t, uint32_t slot, enum state state, uin
 	if (weight_ns == 0)
 		return;
 	touch(t, slot)->pending_ns[state] += weight_ns;
-	if (t->pending_from == t->pending_to) {
-		t->pending_from = slot;
-		t->pending_to = slot + 1;
+	if (t->pending[state].from == t->pending[state].to) {
+		t->pending[state].from = slot;
+		t->pending[state].to = slot + 1;
 		return;
 	}
-	if (slot < t->pending_from)
-		t->pending_from = slot;
-	if (slot >= t->pending_to)
-		t->pending_to = slot + 1;
+	if (slot < t->pending[state].from)
+		t->pending[state].from = slot;
+	if (slot >= t->pending[state].to)
+		t->pending[state].to = slot + 1;
 }
 
 void timeline_put(struct timeline *t, uint64_t from_ns, uint64_t at_ns, enum state state,
@@ -185,36 +187,37 @@ void timeline_count_lost(struct timeline *t, uint64_t at_ns, uint64_t lost)
 	s->lost = saturate((lost < UINT32_MAX ? lost : UINT32_MAX) + s->lost);
 }
 
-/* The newcomer `node` of weight w takes a slot of W (w included) with probability w / W. */
-static void show(struct slot *s, struct paths *p, struct rng *r, uint32_t node)
+/* The group's context, a newcomer of weight w, takes a slot of W (w included) with probability w / W. */
+static void show(struct slot *s, struct paths *p, struct rng *r, const struct timeline_group *group)
 {
-	if (!rng_coin(r, sum(s->pending_ns), sum(s->weight_ns) + sum(s->pending_ns)) ||
-	    s->node == node)
+	uint64_t w_ns = s->pending_ns[group->state];
+
+	if (!rng_coin(r, w_ns, sum(s->weight_ns) + w_ns) || s->node == group->node)
 		return;
-	paths_ref(p, node);
+	paths_ref(p, group->node);
 	if (s->node != PATHS_NONE)
 		paths_unref(p, s->node);
-	s->node = node;
+	s->node = group->node;
 }
 
-void timeline_close_group(struct timeline *t, struct paths *p, struct rng *r, uint32_t node,
-			  timeline_closed_fn each, void *owner)
+void timeline_close_group(struct timeline *t, struct paths *p, struct rng *r,
+			  const struct timeline_group *group, timeline_closed_fn each, void *owner)
 {
-	for (uint32_t i = t->pending_from; i < t->pending_to; i++) {
+	enum state state = group->state;
+
+	for (uint32_t i = t->pending[state].from; i < t->pending[state].to; i++) {
 		struct slot *s = &t->slots[i];
 
-		if (sum(s->pending_ns) == 0)
+		if (s->pending_ns[state] == 0)
 			continue;
-		show(s, p, r, node);
+		show(s, p, r, group);
 		if (each != NULL)
-			each(owner, i, s->pending_ns);
-		for (int state = 0; state < STATE_COUNT; state++) {
-			s->weight_ns[state] += s->pending_ns[state];
-			s->pending_ns[state] = 0;
-		}
+			each(owner, i, s->pending_ns[state]);
+		s->weight_ns[state] += s->pending_ns[state];
+		s->pending_ns[state] = 0;
 		dirty_set(&t->dirty, i);
 	}
-	t->pending_from = t->pending_to = 0;
+	t->pending[state].from = t->pending[state].to = 0;
 }
 
 int timeline_changes(const struct timeline *t, uint32_t task, struct changes *out)

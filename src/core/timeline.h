@@ -20,7 +20,7 @@ struct slot {
 	uint32_t kept; /* samples (saturating) */
 	uint32_t lost; /* (saturating) */
 	uint64_t weight_ns[STATE_COUNT];  /* of closed groups */
-	uint64_t pending_ns[STATE_COUNT]; /* of the open group: (unsampled) until it closes */
+	uint64_t pending_ns[STATE_COUNT]; /* of open groups: (unsampled) until they close */
 };
 
 struct timeline {
@@ -28,10 +28,12 @@ struct timeline {
 	uint32_t count;	    /* N, a power of two */
 	uint32_t used;	    /* slots up to the last one touched */
 	uint32_t halvings;
-	uint64_t base_ns;		   /* span of a slot at the start */
-	uint64_t span_ns;		   /* span of a slot now: base << halvings */
-	uint32_t pending_from, pending_to; /* slots [from, to) may hold pending weight */
-	bool has_shrunk;		   /* halved since the marks were last forgotten */
+	uint64_t base_ns; /* span of a slot at the start */
+	uint64_t span_ns; /* span of a slot now: base << halvings */
+	struct {
+		uint32_t from, to; /* slots [from, to) may hold pending weight */
+	} pending[STATE_COUNT];
+	bool has_shrunk; /* halved since the marks were last forgotten */
 	struct dirty dirty;
 };
 
@@ -51,7 +53,7 @@ void timeline_halve(struct timeline *t, struct paths *p, struct rng *r);
  * has as many as before, and all weights. */
 int timeline_resize(struct timeline *t, struct paths *p, struct rng *r, uint32_t count);
 
-/* Puts a weight of the open group into the slots of (from_ns, at_ns], in proportion, the remainder to the last;
+/* Puts a weight of the state's open group into the slots of (from_ns, at_ns], in proportion, the remainder to the last;
  * from_ns == at_ns puts all into one slot. timeline_reach(at_ns) must have been called. */
 void timeline_put(struct timeline *t, uint64_t from_ns, uint64_t at_ns, enum state state,
 		  uint64_t weight_ns);
@@ -60,12 +62,17 @@ void timeline_put(struct timeline *t, uint64_t from_ns, uint64_t at_ns, enum sta
 void timeline_count_kept(struct timeline *t, uint64_t at_ns);
 void timeline_count_lost(struct timeline *t, uint64_t at_ns, uint64_t lost);
 
-/* Closes the open group for the context `node`: every pending weight becomes weight of its slot, with a coin for
- * who is shown; `each` (may be NULL) is told slot and weight by state before they are cleared. */
-typedef void (*timeline_closed_fn)(void *owner, uint32_t slot,
-				   const uint64_t weight_ns[STATE_COUNT]);
-void timeline_close_group(struct timeline *t, struct paths *p, struct rng *r, uint32_t node,
-			  timeline_closed_fn each, void *owner);
+/* Each state has a group of its own, so that a job that mostly waits takes nothing from how well its running is known. */
+struct timeline_group {
+	enum state state;
+	uint32_t node; /* the context that gets its weight */
+};
+
+/* Closes the open group of one state: its pending weight becomes weight of the slots, with a coin for who is shown; `each`
+ * (may be NULL) is told slot and weight before they are cleared. */
+typedef void (*timeline_closed_fn)(void *owner, uint32_t slot, uint64_t weight_ns);
+void timeline_close_group(struct timeline *t, struct paths *p, struct rng *r,
+			  const struct timeline_group *group, timeline_closed_fn each, void *owner);
 
 /* Appends the slots that changed since timeline_saved() as rows of task `task`; every slot below `used` has had a
  * row, an empty one too. After a halving of TASK_RUN `slots_from` is set. -ENOMEM: `out` is as it was. */

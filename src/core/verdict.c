@@ -72,6 +72,17 @@ static void put_no_samples(struct text *t, const struct label *label)
 	}
 }
 
+/* " for a lock" of "[waits for a lock]"; of a wait for what is not known, nothing. */
+static void put_why(struct text *t, struct str why)
+{
+	static const size_t start = sizeof("[waits") - 1;
+
+	if (why.len <= start + 1)
+		return;
+	text_put_cut(t, (struct str){ why.bytes + start, why.len - (uint32_t)start - 1 },
+		     NAME_COLUMNS);
+}
+
 static void put_where(struct text *t, const struct function *place)
 {
 	enum state state = weighed_state(&place->own);
@@ -80,6 +91,8 @@ static void put_where(struct text *t, const struct function *place)
 		text_put(t, "runnable but not running");
 	else
 		state_put(t, state);
+	if (state == STATE_WAITING)
+		put_why(t, place->why);
 	text_put(t, " in ");
 	put_name(t, place);
 	if (place->file.len > 0) {

@@ -345,6 +345,21 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 	};
 }
 
+static struct spaces *sampler_spaces(struct sampler *s)
+{
+	return s->spaces;
+}
+
+static bool sampler_thread(struct sampler *s, uint32_t pid, uint32_t tid, struct frame *out)
+{
+	const struct perf_thread *thread = perf_threads_find(s->threads, tid);
+
+	if (thread == NULL || thread->pid != pid)
+		return false;
+	*out = perf_thread_frame(thread);
+	return true;
+}
+
 const struct sampler_ops sampler_perf = {
 	.name = "perf",
 	.open = sampler_open,
@@ -354,4 +369,6 @@ const struct sampler_ops sampler_perf = {
 	.calibrate = perf_calibrate,
 	.facts = sampler_facts,
 	.close = sampler_close,
+	.spaces = sampler_spaces,
+	.thread = sampler_thread,
 };

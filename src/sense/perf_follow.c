@@ -116,20 +116,22 @@ void perf_follow_exit(struct sampler *s, uint32_t tid, uint64_t at_ns,
 		      const struct sampler_sink *sink)
 {
 	struct perf_thread *thread = perf_threads_find(s->threads, tid);
-	struct perf_thread gone;
 	struct life life;
+	pid_t pid;
 
 	if (thread == NULL || thread->salt > at_ns || has_only_gained_rights(s, thread))
 		return;
-	gone = *thread;
 	s->record_ns = at_ns;
-	if (!perf_threads_remove(s->threads, thread))
-		return;
-	life = life_of(s, LIFE_EXIT, &gone);
-	life.is_last = true;
-	life.cpu_ns = process_cpu(gone.pid);
-	sink->life(sink->owner, &life);
-	spaces_exit(s->spaces, (pid_t)gone.pid);
+	pid = (pid_t)thread->pid;
+	if (perf_threads_is_last(s->threads, thread)) {
+		/* Told while it is known: its stacks can be walked up to then. */
+		life = life_of(s, LIFE_EXIT, thread);
+		life.is_last = true;
+		life.cpu_ns = process_cpu(thread->pid);
+		sink->life(sink->owner, &life);
+	}
+	if (perf_threads_remove(s->threads, thread))
+		spaces_exit(s->spaces, pid);
 }
 
 /* COMM: pid, tid, then the name, padded with NULs. */
@@ -259,9 +261,9 @@ static void remove_ended(struct sampler *s, uint32_t pid, const struct sampler_s
 			     .cpu_ns = process_cpu(pid),
 			     .is_last = true };
 
+	sink->life(sink->owner, &life);
 	perf_threads_remove_process(s->threads, pid);
 	spaces_exit(s->spaces, (pid_t)pid);
-	sink->life(sink->owner, &life);
 }
 
 bool perf_follow_root_is_over(const struct sampler *s)

@@ -199,6 +199,11 @@ static void add_turns(struct procfs_turns *to, const struct perf_thread *thread)
 	to->switches += thread->turns.switches - thread->turns_before.switches;
 }
 
+bool perf_threads_is_last(const struct perf_threads *t, const struct perf_thread *thread)
+{
+	return t->processes[thread->process - 1].threads == 1;
+}
+
 bool perf_threads_remove(struct perf_threads *t, struct perf_thread *thread)
 {
 	uint32_t at = (uint32_t)(thread - t->threads) + 1;

@@ -69,6 +69,9 @@ void perf_thread_name(struct perf_thread *thread, const char *comm, size_t len);
 /* The frame that begins every path of the thread. Strings live as long as the thread keeps its name. */
 struct frame perf_thread_frame(const struct perf_thread *thread);
 
+/* Is it the only thread of its process? */
+bool perf_threads_is_last(const struct perf_threads *t, const struct perf_thread *thread);
+
 /* A thread has ended. Returns true when it was the last of its process. */
 bool perf_threads_remove(struct perf_threads *t, struct perf_thread *thread);
 

@@ -17,6 +17,7 @@
 #include "core/units.h"
 
 struct sampler; /* opaque, one an engine */
+struct spaces;	/* space.h */
 
 struct sampler_settings {
 	pid_t pid; /* watched with all its threads and, from now on, its children; not those it has */
@@ -29,7 +30,7 @@ struct sampler_settings {
 };
 
 /* Life of what is watched: a new process, a new thread, another program in a process, the end of a process (of its
- * last thread). Strings borrowed during the call. */
+ * last thread; told while the engine still knows both). Strings borrowed during the call. */
 enum life_kind { LIFE_FORK, LIFE_THREAD, LIFE_EXEC, LIFE_EXIT };
 struct life {
 	enum life_kind kind;
@@ -112,6 +113,10 @@ struct sampler_ops {
 	int (*calibrate)(struct sampler *s, struct err *err);
 	void (*facts)(struct sampler *s, struct sampler_facts *out);
 	void (*close)(struct sampler *s); /* accepts NULL */
+	/* For what sees the same threads beside it (waits_source.h): the address spaces that it follows, which live until close,
+	 * and the frame that its paths of a thread begin with; false: it knows no such thread. NULL: it has none to share. */
+	struct spaces *(*spaces)(struct sampler *s);
+	bool (*thread)(struct sampler *s, uint32_t pid, uint32_t tid, struct frame *out);
 };
 
 /* perf: perf events. bpf: programs in the kernel, which takes rights. ptrace: for where neither is permitted; stops a running thread

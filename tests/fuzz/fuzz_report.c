@@ -47,7 +47,7 @@ static void print(const struct report *r, FILE *out, bool is_ascii)
 	verdict_put(&verdict, r->recording, r->analysis);
 	screen_wrap(&s, text_chars(&verdict), 0);
 	label_head(&s, r);
-	table_functions(&s, r, false);
+	table_functions(&s, r, "where the time goes", false);
 	table_threads(&s, r, true);
 	label_whole(&s, r);
 }

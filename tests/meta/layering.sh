@@ -21,9 +21,12 @@ shared='lib core/bucket.h
 lib core/gap.h
 sense lib/mapping.h
 bpf core/bucket.h
+bpf core/coin.h
 bpf core/gap.h
 sense bpf/record.h
 sense bpf/record.skel.h
+sense bpf/waits.h
+sense bpf/waits.skel.h
 sense bpf/watch.h
 sense bpf/watch.skel.h'
 # Of these, core may include: C17 without <locale.h>, <signal.h>, <threads.h>, <time.h>.

@@ -55,6 +55,59 @@ static void own_is_the_leaf_and_callees_count_for_all_above(void **state)
 	assert_int_equal(a.kept, 100);
 }
 
+static void a_wait_is_its_functions_own_and_says_for_what(void **state)
+{
+	SCOPED(build_free) struct build b;
+	SCOPED(analysis_free) struct analysis a;
+	const struct function *read, *why;
+
+	(void)state;
+	build_begin(&b);
+	build_context(&b, "job/1/1 > main > read > [runnable]", 100, 10);
+	build_context(&b, "job/1/1 > main > read > [waits for input]", 600, 60);
+	build_context(&b, "job/1/1 > main > read", 50, 5);
+	build_context(&b, "job/1/1 > [waits for input]", 30, 3);
+	a = open_analysis(&b);
+	read = find(&a, "read");
+	why = find(&a, "[waits for input]");
+	assert_int_equal(read->own.ns, 750);
+	assert_int_equal(read->with_callees.ns, 750);
+	assert_int_equal(read->why.len, 17);
+	assert_memory_equal(read->why.bytes, "[waits for input]", 17);
+	assert_int_equal(why->with_callees.ns, 630);
+	assert_int_equal(why->own.ns, 30); /* nobody is above it */
+	assert_int_equal(find(&a, "main")->why.len, 0);
+}
+
+static void one_state_alone_has_shares_of_its_own(void **state)
+{
+	SCOPED(build_free) struct build b;
+	SCOPED(analysis_free) struct analysis a = ANALYSIS_EMPTY;
+
+	(void)state;
+	build_begin(&b);
+	build_context(&b, "job/1/1 > main > work", 300, 30);
+	build_context(&b, "job/1/1 > main > merged", 200, 20);
+	build_context(&b, "job/1/1 > main > read > [waits for input]", 9000, 900);
+	b.r.contexts[1].running_ns = 100; /* of two that merged */
+	b.r.contexts[1].waiting_ns = 100;
+	b.r.contexts[2].running_ns = 0;
+	b.r.contexts[2].waiting_ns = 9000;
+	assert_int_equal(analysis_open_state(&b.r, STATE_RUNNING, &a, NULL), 0);
+	assert_int_equal(a.sampled_ns, 400);
+	assert_int_equal(a.kept, 40);
+	assert_int_equal(find(&a, "work")->own.ns, 300);
+	assert_true(find(&a, "work")->own.share.value == 0.75);
+	assert_int_equal(find(&a, "merged")->own.ns, 100);
+	assert_int_equal(find(&a, "read")->with_callees.ns, 0);
+	analysis_free(&a);
+	assert_int_equal(analysis_open_state(&b.r, STATE_WAITING, &a, NULL), 0);
+	assert_int_equal(a.sampled_ns, 9100);
+	assert_int_equal(a.unsampled_ns, 0);
+	assert_int_equal(find(&a, "read")->own.ns, 9000);
+	assert_int_equal(find(&a, "work")->own.ns, 0);
+}
+
 static void a_path_counts_once_for_a_function_that_calls_itself(void **state)
 {
 	SCOPED(build_free) struct build b;
@@ -392,6 +445,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(own_is_the_leaf_and_callees_count_for_all_above),
+		cmocka_unit_test(a_wait_is_its_functions_own_and_says_for_what),
+		cmocka_unit_test(one_state_alone_has_shares_of_its_own),
 		cmocka_unit_test(a_path_counts_once_for_a_function_that_calls_itself),
 		cmocka_unit_test(the_same_function_in_several_threads_is_one),
 		cmocka_unit_test(functions_of_one_name_in_two_modules_are_two),

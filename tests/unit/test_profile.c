@@ -155,6 +155,19 @@ static void the_open_group_is_unsampled_until_it_closes(void **state)
 	profile_close(s.profile);
 }
 
+/* So many waits of a base period: groups of waiting are then long. */
+static void wait_often(struct stage *s, int count)
+{
+	struct frame path[2];
+	struct tick wait = { .state = STATE_WAITING, .weight_ns = BASE_NS };
+
+	for (int n = 0; n < count; n++) {
+		wait.from_ns = s->clock_ns;
+		wait.at_ns = s->clock_ns += BASE_NS;
+		give(s, &wait, path, made_path("t;main", path, 2));
+	}
+}
+
 static void a_long_wait_stands_for_all_its_groups_and_counts_once(void **state)
 {
 	struct profile_settings settings = roomy(7);
@@ -165,8 +178,7 @@ static void a_long_wait_stands_for_all_its_groups_and_counts_once(void **state)
 
 	(void)state;
 	stage_open(&s, &settings);
-	for (int n = 0; n < 40001; n++)
-		run(&s, "t;main");
+	wait_often(&s, 40001);
 	before = s.wanted;
 	wait.from_ns = s.clock_ns;
 	wait.at_ns = s.clock_ns + wait.weight_ns;
@@ -190,8 +202,7 @@ static void the_parts_of_a_wait_lie_one_behind_the_other(void **state)
 
 	(void)state;
 	stage_open(&s, &settings);
-	for (int n = 0; n < 40001; n++)
-		run(&s, "t;main");
+	wait_often(&s, 40001);
 	wait.from_ns = s.clock_ns;
 	wait.at_ns = s.clock_ns + wait.weight_ns;
 	give(&s, &wait, path, made_path("t;main;wait", path, 3));
@@ -207,7 +218,7 @@ static void the_parts_of_a_wait_lie_one_behind_the_other(void **state)
 	profile_close(s.profile);
 }
 
-/* A thread that only runs and one that only waits share every group: neither gets the other's state. */
+/* Of a thread that only runs and one that only waits, neither gets the other's state. */
 static void a_path_that_only_ran_has_not_waited(void **state)
 {
 	struct profile_settings settings = roomy(8);
@@ -231,6 +242,42 @@ static void a_path_that_only_ran_has_not_waited(void **state)
 	assert_true(fabs((double)got_ns / (double)waited_ns - 1) < .05);
 	assert_whole(&s);
 	profile_close(s.profile);
+}
+
+/* A wait a millisecond beside one busy thread: what is kept of running is as if nobody waited. */
+static void waiting_takes_nothing_from_how_well_running_is_known(void **state)
+{
+	struct profile_settings settings = roomy(31);
+	struct label alone = { .pid = 0 }, beside = { .pid = 0 };
+
+	(void)state;
+	for (int waits = 0; waits <= 10; waits += 10) {
+		struct label *label = waits == 0 ? &alone : &beside;
+		struct stage s;
+		uint64_t ran_kept = 0;
+
+		stage_open(&s, &settings);
+		for (int n = 0; n < 30000; n++) {
+			struct tick tick = { .weight_ns = BASE_NS };
+			struct frame path[2];
+			size_t depth = made_path("t;main", path, 2);
+
+			tick.from_ns = tick.at_ns = s.clock_ns += BASE_NS;
+			ran_kept += give(&s, &tick, path, depth);
+			for (int i = 0; i < waits; i++) {
+				tick.state = STATE_WAITING;
+				tick.weight_ns = BASE_NS / 10;
+				give(&s, &tick, path, depth);
+			}
+		}
+		profile_label(s.profile, label);
+		label->kept = ran_kept;
+		assert_whole(&s);
+		profile_close(s.profile);
+	}
+	assert_int_equal(alone.one_in, 4);
+	assert_int_equal(beside.one_in, 4);
+	assert_in_range(beside.kept, alone.kept - 1, alone.kept + 1);
 }
 
 static void a_sleeper_keeps_its_precision(void **state)
@@ -405,6 +452,7 @@ int main(void)
 		cmocka_unit_test(the_open_group_is_unsampled_until_it_closes),
 		cmocka_unit_test(a_long_wait_stands_for_all_its_groups_and_counts_once),
 		cmocka_unit_test(a_path_that_only_ran_has_not_waited),
+		cmocka_unit_test(waiting_takes_nothing_from_how_well_running_is_known),
 		cmocka_unit_test(a_sleeper_keeps_its_precision),
 		cmocka_unit_test(batches_are_equal_spans_of_the_run_and_halve_with_it),
 		cmocka_unit_test(lost_samples_are_counted_where_they_were_lost),

@@ -179,9 +179,9 @@ static void ten_functions_are_shown_and_the_rest_is_counted(void **state)
 	tables_begin(&t);
 	tables_open(&t);
 	paper_open(&p, 80, false);
-	assert_int_equal(table_functions(&p.screen, &t.report, false), 8);
+	assert_int_equal(table_functions(&p.screen, &t.report, "where the time goes", false), 8);
 	assert_int_equal(lines_of(paper_read(&p)), 1 + 10);
-	assert_int_equal(table_functions(&p.screen, &t.report, true), 0);
+	assert_int_equal(table_functions(&p.screen, &t.report, "where the time goes", true), 0);
 	assert_int_equal(lines_of(paper_read(&p)), 11 + 1 + 18);
 }
 
@@ -197,7 +197,7 @@ static void every_marker_is_a_row_however_light(void **state)
 	t.b.r.label.clock_ns += NS_PER_S;
 	tables_open(&t);
 	paper_open(&p, 80, true);
-	table_functions(&p.screen, &t.report, false);
+	table_functions(&p.screen, &t.report, "where the time goes", false);
 	assert_non_null(strstr(paper_read(&p), "\n[broken] "));
 	assert_non_null(strstr(paper_read(&p), "\n[no stack] "));
 	assert_non_null(strstr(paper_read(&p), "\n(unsampled)                 1.1 %\n"));
@@ -214,7 +214,7 @@ static void a_wide_terminal_gives_its_columns_to_names(void **state)
 	tables_begin(&t);
 	tables_open(&t);
 	paper_open(&p, 100, true);
-	table_functions(&p.screen, &t.report, false);
+	table_functions(&p.screen, &t.report, "where the time goes", false);
 	assert_non_null(strstr(paper_read(&p),
 			       "a_function_with_a_rather_long_name_indeed      79.5 % +- 0.9"));
 	assert_non_null(strstr(paper_read(&p), "========//"));
@@ -229,7 +229,7 @@ static void a_narrow_terminal_goes_without_whiskers(void **state)
 	tables_begin(&t);
 	tables_open(&t);
 	paper_open(&p, 70, true);
-	table_functions(&p.screen, &t.report, false);
+	table_functions(&p.screen, &t.report, "where the time goes", false);
 	assert_non_null(strstr(paper_read(&p), "a_function_with_a_rath..."));
 	assert_null(strchr(paper_read(&p), '='));
 }

@@ -65,7 +65,9 @@ static void put(struct stage *s, uint64_t from_ns, uint64_t at_ns, enum state st
 
 static void close_group(struct stage *s, int name)
 {
-	timeline_close_group(&s->timeline, s->paths, &s->rng, s->nodes[name], NULL, NULL);
+	for (int state = 0; state < STATE_COUNT; state++)
+		timeline_close_group(&s->timeline, s->paths, &s->rng,
+				     &(struct timeline_group){ state, s->nodes[name] }, NULL, NULL);
 }
 
 /* One sample of a running thread that is its own group. */
@@ -359,15 +361,16 @@ static void a_spread_begins_and_ends_inside_slots(void **state)
 	stage_close(&s);
 }
 
-static void told(void *owner, uint32_t slot, const uint64_t weight_ns[STATE_COUNT])
+static void told(void *owner, uint32_t slot, uint64_t weight_ns)
 {
 	uint64_t *by_slot = owner;
 
-	by_slot[slot] += weight_ns[STATE_RUNNING] * 10 + weight_ns[STATE_WAITING];
+	by_slot[slot] += weight_ns;
 }
 
-static void weight_is_pending_until_its_group_closes(void **state)
+static void weight_is_pending_until_the_group_of_its_state_closes(void **state)
 {
+	struct timeline_group group = { .state = STATE_RUNNING };
 	struct stage s;
 	uint64_t by_slot[16] = { 0 };
 
@@ -377,15 +380,22 @@ static void weight_is_pending_until_its_group_closes(void **state)
 	put(&s, 5 * BASE_NS, 5 * BASE_NS, STATE_WAITING, 9);
 	assert_int_equal(s.timeline.slots[0].node, PATHS_NONE);
 	assert_int_equal(s.timeline.slots[0].weight_ns[STATE_RUNNING], 0);
-	timeline_close_group(&s.timeline, s.paths, &s.rng, s.nodes[3], told, by_slot);
-	assert_int_equal(by_slot[0], 70);
-	assert_int_equal(by_slot[4], 9);
+	group.node = s.nodes[3];
+	timeline_close_group(&s.timeline, s.paths, &s.rng, &group, told, by_slot);
+	assert_int_equal(by_slot[0], 7);
+	assert_int_equal(by_slot[4], 0); /* another state's group is still open */
 	assert_int_equal(s.timeline.slots[0].weight_ns[STATE_RUNNING], 7);
 	assert_int_equal(s.timeline.slots[0].pending_ns[STATE_RUNNING], 0);
+	assert_int_equal(s.timeline.slots[4].pending_ns[STATE_WAITING], 9);
+	assert_int_equal(s.timeline.slots[4].node, PATHS_NONE);
+	group.state = STATE_WAITING;
+	timeline_close_group(&s.timeline, s.paths, &s.rng, &group, told, by_slot);
+	assert_int_equal(by_slot[4], 9);
 	assert_int_equal(s.timeline.slots[4].node, s.nodes[3]);
 	assert_int_equal(s.timeline.slots[2].node, PATHS_NONE);
-	timeline_close_group(&s.timeline, s.paths, &s.rng, s.nodes[1], told, by_slot);
-	assert_int_equal(by_slot[0], 70); /* nothing was pending */
+	group.node = s.nodes[1];
+	timeline_close_group(&s.timeline, s.paths, &s.rng, &group, told, by_slot);
+	assert_int_equal(by_slot[4], 9); /* nothing was pending */
 	stage_close(&s);
 }
 
@@ -530,7 +540,7 @@ int main(void)
 		cmocka_unit_test(a_blocked_call_keeps_its_half),
 		cmocka_unit_test(a_wait_fills_its_hours_and_the_remainder_goes_to_the_last),
 		cmocka_unit_test(a_spread_begins_and_ends_inside_slots),
-		cmocka_unit_test(weight_is_pending_until_its_group_closes),
+		cmocka_unit_test(weight_is_pending_until_the_group_of_its_state_closes),
 		cmocka_unit_test(kept_and_lost_are_counted_apart_and_survive_halving),
 		cmocka_unit_test(changes_bring_a_copy_up_to_date),
 		cmocka_unit_test(no_memory_for_the_changes_forgets_none),

@@ -52,6 +52,35 @@ static void a_place_without_a_file_is_named_alone(void **state)
 	says(&b, "56.0 % ± 1.0 waiting in main");
 }
 
+static void a_job_that_mostly_waits_says_for_what_and_where(void **state)
+{
+	SCOPED(build_free) struct build b;
+
+	(void)state;
+	build_begin(&b);
+	build_context(&b, "job/1/1 > main > fetch@orders.c:88 > [waits for a socket]", 61000, 6100);
+	build_context(&b, "job/1/1 > main > fetch@orders.c:88 > [waits for a timer]", 4000, 400);
+	build_context(&b, "job/1/1 > main > sort", 35000, 3500);
+	for (int i = 0; i < 2; i++) {
+		b.r.contexts[i].waiting_ns = b.r.contexts[i].running_ns;
+		b.r.contexts[i].running_ns = 0;
+	}
+	says(&b, "65.0 % ± 1.0 waiting for a socket in fetch, orders.c:88");
+}
+
+static void a_wait_for_what_is_not_known_is_only_a_wait(void **state)
+{
+	SCOPED(build_free) struct build b;
+
+	(void)state;
+	build_begin(&b);
+	build_context(&b, "job/1/1 > main > [waits]", 56000, 5600);
+	build_context(&b, "job/1/1 > main > sort", 44000, 4400);
+	b.r.contexts[0].running_ns = 0;
+	b.r.contexts[0].waiting_ns = 56000;
+	says(&b, "56.0 % ± 1.0 waiting in main");
+}
+
 static void a_share_under_ten_percent_does_not_stand_out(void **state)
 {
 	SCOPED(build_free) struct build b;
@@ -168,6 +197,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_place_that_stands_out_is_named_with_share_state_and_line),
 		cmocka_unit_test(a_place_without_a_file_is_named_alone),
+		cmocka_unit_test(a_job_that_mostly_waits_says_for_what_and_where),
+		cmocka_unit_test(a_wait_for_what_is_not_known_is_only_a_wait),
 		cmocka_unit_test(a_share_under_ten_percent_does_not_stand_out),
 		cmocka_unit_test(a_share_whose_lower_end_is_under_five_percent_does_not_stand_out),
 		cmocka_unit_test(few_samples_are_coarse),
