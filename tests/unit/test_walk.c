@@ -55,7 +55,7 @@ static const struct {
 	{ "through a realigned stack", "walker", "realign", STACK_WHOLE, FROM_START, ";main;",
 	  ";main;realigned;inner" },
 	{ "from a call that is its function's last instruction", "walker", "last", STACK_WHOLE,
-	  FROM_START, ";main;", ";main;ends_with_a_call;never_back;stop" },
+	  FROM_START, ";main;", ";main;ends_with_a_call;never_back" },
 	{ "from the start of a thread", "walker", "thread", STACK_WHOLE, "", "",
 	  ";in_thread;outer;middle;inner" },
 	{ "deeper than the copy is cut", "walker", "deep", STACK_CUT, "[cut];deep;deep;", "",

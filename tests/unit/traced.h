@@ -39,7 +39,7 @@ static inline bool traced_continue(struct traced *t)
 	int status, pass = 0;
 
 	ptrace(PTRACE_CONT, t->tid, NULL, 0);
-	while ((t->tid = waitpid(-1, &status, __WALL)) > 0) {
+	while ((t->tid = waitpid(-t->pid, &status, __WALL)) > 0) {
 		if (WIFSTOPPED(status) && status >> 8 == SIGTRAP)
 			return true;
 		if (!WIFSTOPPED(status) && t->tid == t->pid)
@@ -58,7 +58,7 @@ static inline void traced_end(struct traced *t)
 	if (t->pid <= 0)
 		return;
 	kill(t->pid, SIGKILL);
-	while (waitpid(-1, NULL, __WALL) > 0)
+	while (waitpid(-t->pid, NULL, __WALL) > 0)
 		;
 	close(t->memory);
 	t->pid = 0;
@@ -73,6 +73,7 @@ static inline bool traced_start(struct traced *t, const char *path, const char *
 	traced_end(t); /* of a test that failed */
 	t->pid = t->tid = fork();
 	if (t->pid == 0) {
+		setpgid(0, 0); /* so that nobody else's children are waited for with it */
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 		execl(path, path, mode, (char *)NULL);
 		_exit(127);

@@ -52,8 +52,10 @@ static KEPT long outer(long n)
 
 static KEPT __attribute__((noreturn)) void never_back(void)
 {
-	for (;;)
+	for (;;) {
 		stop();
+		sink++; /* so that the next instruction is not of what was inlined */
+	}
 }
 
 /* Ends with a call: its return address is another function's first byte. */
