@@ -101,6 +101,7 @@ int modules_open(struct naming *names, struct modules **out)
 		modules_close(m);
 		return -ENOMEM;
 	}
+	parser_call(m->namer, "tare-names");
 	m->names = names;
 	*out = m;
 	return 0;

@@ -37,6 +37,11 @@ int parser_open(bool is_patient, struct parser **out)
 	return 0;
 }
 
+void parser_call(struct parser *p, const char *comm)
+{
+	p->link.comm = comm;
+}
+
 void parser_close(struct parser *p)
 {
 	if (p == NULL)

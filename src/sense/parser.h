@@ -43,6 +43,9 @@ int parser_file_identify(struct parser_file *file);
  * or is known to hang. Else no call takes longer than PARSER_WAIT_NS, and -EAGAIN says "ask again later". -ENOMEM. */
 int parser_open(bool is_patient, struct parser **out);
 
+/* What its children are called in a list of processes, before the first question; static. As we are, unless said. */
+void parser_call(struct parser *p, const char *comm);
+
 /* Ends the child. Accepts NULL. */
 void parser_close(struct parser *p);
 

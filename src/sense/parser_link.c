@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -97,8 +98,11 @@ static int start_child(struct parser_link *l)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
 	pid = sandbox_fork();
-	if (pid == 0)
+	if (pid == 0) {
+		if (l->comm != NULL)
+			prctl(PR_SET_NAME, l->comm);
 		parser_child_run(ends[1]);
+	}
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);

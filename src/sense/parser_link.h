@@ -43,6 +43,7 @@ struct parser_ask {
 
 struct parser_link {
 	struct care care;
+	const char *comm; /* of its children; NULL: ours */
 	bool is_patient; /* waits for every answer, and tries again at once a few times */
 	pid_t pid;	 /* 0: none runs */
 	int socket;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/report.h"
+#include "cli/report_tasks.h"
 #include "core/scoped.h"
 #include "core/verdict.h"
 #include "fuzz/fuzz.h"
@@ -88,15 +89,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 			       .ledger_count = ROWS };
 	SCOPED(analysis_free) struct analysis a = ANALYSIS_EMPTY;
 	SCOPED(findings_free) struct findings f = { .count = 0 };
-	struct report report = {
-		.recording = &r, .analysis = &a, .findings = &f, .path = "x.tare"
-	};
+	SCOPED(task_views_free) struct task_views tasks = TASK_VIEWS_EMPTY;
+	struct report report = { .recording = &r,
+				 .analysis = &a,
+				 .findings = &f,
+				 .tasks = &tasks,
+				 .path = "x.tare" };
 	struct input in = { bytes, size };
 	struct err err = ERR_EMPTY;
 
 	fill(&in, &r);
 	r.file_bytes = take(&in, 63);
-	if (analysis_open(&r, &a, &err) != 0 || findings_open(&r, &a, &f, &err) != 0)
+	if (analysis_open(&r, &a, &err) != 0 || findings_open(&r, &a, &f, &err) != 0 ||
+	    task_views_open(&r, NULL, UINT32_MAX, &tasks, &err) != 0)
 		abort();
 	for (int how = 0; how < 3; how++)
 		print_and_check(&report, how);
