@@ -34,7 +34,7 @@ enum record_kind {
 	RECORD_SP,    /* the frame's address is rsp + offset */
 	RECORD_BP,    /* rbp + offset */
 	RECORD_DEREF, /* it is stored at rbp + offset (a realigned stack) */
-	RECORD_STUB, /* rsp + 8, and 8 more from byte `saved` of 16 on: stubs that call the dynamic linker */
+	RECORD_PLT,   /* rsp + 8, and 8 more from byte `saved` of 16 on: entries of the PLT */
 	RECORD_SIGNAL, /* the frame that the kernel makes for a signal */
 	RECORD_OTHER,  /* anything else */
 };

@@ -125,7 +125,7 @@ static __always_inline uint64_t frame_address(const struct walk *w, uint32_t rul
 		return w->sp + offset;
 	case RECORD_BP:
 		return w->bp + offset;
-	case RECORD_STUB:
+	case RECORD_PLT:
 		return w->sp + 8 + ((pc & 15) >= record_rule_saved(rule) ? 8 : 0);
 	case RECORD_DEREF:
 		return read_word(w->bp + offset, &address) ? address : 0;
@@ -141,7 +141,7 @@ static __always_inline void restore_bp(struct walk *w, uint32_t rule, uint64_t c
 	uint64_t from = record_rule_from_rbp(rule) ? w->bp + 8 : cfa;
 	uint64_t place = from - 8ull * saved;
 
-	if (saved == 0 || record_rule_kind(rule) == RECORD_STUB)
+	if (saved == 0 || record_rule_kind(rule) == RECORD_PLT)
 		return;
 	if (saved == RECORD_SAVED_UNKNOWN)
 		w->has_bp = 0;

@@ -12,8 +12,8 @@
 
 /* ---- a row as a word ---- */
 
-/* rsp + 8, and 8 more from byte n of 16 on: what linkers write for stubs, n being where the stub has pushed. */
-static bool is_stub(const struct tables *t, const struct rule_set *set, uint32_t *out_from)
+/* rsp + 8, and 8 more from byte n of 16 on: what linkers write for entries of the PLT, n being where the entry has pushed. */
+static bool is_plt_entry(const struct tables *t, const struct rule_set *set, uint32_t *out_from)
 {
 	const uint8_t *e = t->exprs + set->cfa.offset;
 	static const uint8_t start[] = { DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and };
@@ -59,8 +59,8 @@ static uint32_t rule_of_set(const struct tables *t, const struct row *row)
 
 	if (row->is_signal)
 		return record_rule(is_signal(t, set) ? RECORD_SIGNAL : RECORD_OTHER, 0, 0, 0);
-	if (is_stub(t, set, &from))
-		return record_rule(RECORD_STUB, 0, from, 0);
+	if (is_plt_entry(t, set, &from))
+		return record_rule(RECORD_PLT, 0, from, 0);
 	return record_rule(RECORD_OTHER, 0, 0, 0);
 }
 
