@@ -18,8 +18,8 @@
 /* ---- who has run ---- */
 
 /* What a thread ran is owed until a tick finds it running: it stands for where it ran, not for where it waits. Never more than its
- * process's clock says. */
-static void owe(struct ptrace_process *p, struct perf_thread *thread, uint64_t ns)
+ * process's clock says; the rest is left for later. Returns what is owed now. */
+static uint64_t owe(struct ptrace_process *p, struct perf_thread *thread, uint64_t ns)
 {
 	uint64_t left_ns = p->clock_ns - p->base_ns - p->booked_ns;
 
@@ -28,9 +28,11 @@ static void owe(struct ptrace_process *p, struct perf_thread *thread, uint64_t n
 	thread->is_running = ns > 0;
 	thread->owed_ns += ns;
 	p->booked_ns += ns;
+	return ns;
 }
 
-/* By the thread's own count, which is a jiffy behind while it runs. */
+/* By the thread's own count, which is a jiffy behind while it runs. One that was taken for its process's only one was given what
+ * others ran too: its count has to come up to that first, and theirs get it then. */
 static void count_thread(struct ptrace_process *p, struct perf_thread *thread)
 {
 	struct procfs_turns turns;
@@ -39,7 +41,9 @@ static void count_thread(struct ptrace_process *p, struct perf_thread *thread)
 	if (procfs_turns((pid_t)thread->pid, (pid_t)thread->tid, &turns) != 0)
 		return;
 	thread->turns = turns;
-	owe(p, thread, turns.ran_ns > before_ns ? turns.ran_ns - before_ns : 0);
+	thread->turns.ran_ns =
+		before_ns +
+		owe(p, thread, turns.ran_ns > before_ns ? turns.ran_ns - before_ns : 0);
 }
 
 static bool is_alone(struct sampler *s, const struct perf_thread *thread)
