@@ -77,13 +77,12 @@ static bool has_three_lines(const struct err *err)
 	return err->msg[0] != '\0' && err->works[0] != '\0' && err->mend[0] != '\0';
 }
 
-static enum verdict sample_own_program(void)
+static enum verdict watch_own_program(void)
 {
 	const char *argv[] = { busy, "threads", "2", "200", NULL };
 	struct err err = ERR_EMPTY;
 	struct sampler_settings settings = { .period_ns = 2 * NS_PER_MS };
 
-	become_nobody();
 	watch_start(&w, argv);
 	settings.pid = w.pid;
 	if (sampler_perf.open(&settings, &w.sampler, &err) != 0) {
@@ -99,6 +98,18 @@ static enum verdict sample_own_program(void)
 			       w.weight_ns * 100 <= watch_cpu_ns(&w) * 102
 		       ? GOOD
 		       : BAD;
+}
+
+/* Without rights time in the kernel is not seen: of a program that only spins some percent, but what other work on the machine
+ * makes the kernel do in its time comes on top of that. */
+static enum verdict sample_own_program(void)
+{
+	enum verdict verdict = BAD;
+
+	become_nobody();
+	for (int i = 0; i < 3 && verdict == BAD; i++)
+		verdict = watch_own_program();
+	return verdict;
 }
 
 static void own_programs_need_no_rights(void **state)
