@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""needed.py BUILD SUITE... - the files that tests of these suites need, for ninja, a line each."""
+"""needed.py BUILD SUITE... - the files that tests of these suites need, for ninja, a line each.
+
+What a test looks at lies in a folder `targets` beside it: those are needed whoever names them.
+"""
 import json
 import os
 import subprocess
@@ -13,6 +16,8 @@ def ask(build, what):
 def main(build, suites):
     top = os.path.abspath(build)
     files = {target["id"]: target["filename"] for target in ask(build, "--targets")}
+    for names in files.values():
+        yield from (os.path.relpath(name, top) for name in names if os.path.basename(os.path.dirname(name)) == "targets")
     for test in ask(build, "--tests"):
         if not any(suite.split(":")[-1] in suites for suite in test["suite"]):
             continue

@@ -80,17 +80,20 @@ struct user_regs {
 };
 _Static_assert(sizeof(struct user_regs) == 8 * RECORD_REG_COUNT, "struct pt_regs of x86-64");
 
-/* Copies the stack from `sp` up, page by page: what lies behind its end cannot be read. */
+/* Copies the stack from `sp` up, page by page: what lies behind its end cannot be read. Where the ring fills up, less of it: a
+ * deep stack without its root is better than none. */
 static __always_inline uint32_t copy_stack(uint8_t *out, uint64_t sp)
 {
+	bool has_room = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < ring_bytes / 4;
+	uint32_t most = has_room ? RECORD_STACK_BYTES : RECORD_STACK_BYTES_LEAST;
 	uint32_t have = 0, part = 4096 - ((uint32_t)sp & 4095);
 
-	for (int i = 0; i < 5; i++) {
-		if (part > RECORD_STACK_BYTES - have)
-			part = RECORD_STACK_BYTES - have;
+	for (uint32_t i = 0; i <= RECORD_STACK_BYTES / 4096; i++) {
+		if (part > most - have)
+			part = most - have;
 		HIDE(part);
 		HIDE(have);
-		if (part == 0 || part > 4096 || have > RECORD_STACK_BYTES - 4096)
+		if (part == 0 || part > 4096 || have > RECORD_STACK_BYTES)
 			break;
 		if (bpf_probe_read_user(out + have, part, (void *)(sp + have)) != 0)
 			break;

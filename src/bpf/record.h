@@ -8,10 +8,12 @@
 #include <stdint.h>
 #endif
 
-#define RECORD_MAX_USER	   1024u  /* frames of user mode in a record */
-#define RECORD_MAX_KERNEL  127u	  /* and of the kernel: as deep as it walks itself */
-#define RECORD_STACK_BYTES 16384u /* copied where rows do not reach */
-#define RECORD_REG_COUNT   21u	  /* as the kernel keeps a thread's registers: struct pt_regs */
+#define RECORD_MAX_USER	  1024u /* frames of user mode in a record */
+#define RECORD_MAX_KERNEL 127u	/* and of the kernel: as deep as it walks itself */
+/* Copied where rows do not reach: python begins 20 KB deep. The least is what is copied where the ring has little room. */
+#define RECORD_STACK_BYTES	 32768u
+#define RECORD_STACK_BYTES_LEAST 16384u
+#define RECORD_REG_COUNT	 21u /* as the kernel keeps a thread's registers: struct pt_regs */
 
 /* ---- how to unwind ----
  * The rows of a file are a tree of chunks, by the number of its root: a chunk of level 0 holds rows, one of a higher level the
@@ -29,12 +31,12 @@ struct record_chunk {
 
 /* How a caller's place is found. Only rsp and rbp are followed: what needs more is left to who has a copy of the stack. */
 enum record_kind {
-	RECORD_GAP,   /* nothing is described here: by the frame pointer */
-	RECORD_END,   /* the root of a stack */
-	RECORD_SP,    /* the frame's address is rsp + offset */
-	RECORD_BP,    /* rbp + offset */
-	RECORD_DEREF, /* it is stored at rbp + offset (a realigned stack) */
-	RECORD_PLT,   /* rsp + 8, and 8 more from byte `saved` of 16 on: entries of the PLT */
+	RECORD_GAP,    /* nothing is described here: by the frame pointer */
+	RECORD_END,    /* the root of a stack */
+	RECORD_SP,     /* the frame's address is rsp + offset */
+	RECORD_BP,     /* rbp + offset */
+	RECORD_DEREF,  /* it is stored at rbp + offset (a realigned stack) */
+	RECORD_PLT,    /* rsp + 8, and 8 more from byte `saved` of 16 on: entries of the PLT */
 	RECORD_SIGNAL, /* the frame that the kernel makes for a signal */
 	RECORD_OTHER,  /* anything else */
 };

@@ -120,8 +120,9 @@ struct {
 /* A record in work. One a CPU: ticks do not interrupt each other. */
 struct draft {
 	struct record_sample head;
-	/* Frames, what was left, stack: laid end to end. */
-	uint8_t bytes[FRAMES_MOST * 8 + sizeof(struct record_left) + RECORD_STACK_BYTES];
+	/* Frames, what was left, stack: laid end to end. A page more: the verifier does not see that the last part of the stack is
+	 * what the others have left over. */
+	uint8_t bytes[FRAMES_MOST * 8 + sizeof(struct record_left) + RECORD_STACK_BYTES + 4096];
 	uint64_t spare[8];
 };
 

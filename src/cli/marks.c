@@ -37,7 +37,7 @@ bool mark_parse(const char *bytes, size_t len, struct mark *out)
 
 	if (len > MARKS_MOST_BYTES || memchr(bytes, '\0', len) != NULL)
 		return false;
-	if (text.len > 0 && text.bytes[text.len - 1] == '\n')
+	while (text.len > 0 && text.bytes[text.len - 1] == '\n')
 		text.len--;
 	mark.is_of_parent = take_word(&text, "parent ");
 	if (take_word(&text, "begin ")) {

@@ -16,7 +16,7 @@
 #include "sense/bpf.h"
 
 #define RING_BYTES_A_CPU \
-	(512u << 10) /* 0.3 s of copied stacks at 100 Hz, while a file is waited for */
+	(1024u << 10) /* 0.3 s of copied stacks at 100 Hz, while a file is waited for */
 #define RING_BYTES_MAX	(16u << 20)
 #define RAN_BEFORE_MOST PERF_THREADS_MAX
 

@@ -78,12 +78,20 @@ static enum stack_end end_of(const struct record_sample *head)
 					    : STACK_WHOLE;
 }
 
+/* How much of the stack was asked for: a copy that is shorter ends where the stack does. */
+static size_t asked_bytes(const struct record_sample *head)
+{
+	return head->stack_bytes == RECORD_STACK_BYTES_LEAST ? RECORD_STACK_BYTES_LEAST
+							     : RECORD_STACK_BYTES;
+}
+
 /* Walks the copy of a stack that the kernel walked, and compares. What leaves the copy is not judged. */
 static void check(struct bpf_sampler *b, const struct sample *sample, uint32_t pid, size_t depth)
 {
 	struct stack_copy copy = { .has_user = true,
 				   .bytes = sample->stack,
 				   .len = sample->head.stack_bytes,
+				   .asked = asked_bytes(&sample->head),
 				   .kernel = sample->frames + sample->head.user_count,
 				   .kernel_count = sample->head.kernel_count };
 	enum stack_end end;
@@ -119,6 +127,7 @@ static size_t name(struct bpf_sampler *b, const struct sample *sample,
 		copy.has_user = true;
 		copy.bytes = sample->stack;
 		copy.len = head->stack_bytes;
+		copy.asked = asked_bytes(head);
 		copy_regs(&sample->left, &copy);
 	}
 	s->path[0] = perf_thread_frame(thread);

@@ -131,6 +131,18 @@ static void count_open(struct probes_sum *sum, const struct watch_source *s, uin
 	sum->still_open = open;
 }
 
+/* The longest call of those that this reading has. One that ended after the window had been changed is in it, under the next one's
+ * number. */
+static uint64_t longest_ns(const struct watch_counter *c, uint64_t window)
+{
+	uint64_t ns = 0;
+
+	for (uint64_t at = window; at <= window + 1; at++)
+		if (c->max_window[at & 1] == at && c->max_ns[at & 1] > ns)
+			ns = c->max_ns[at & 1];
+	return ns;
+}
+
 /* Keeps the newest whole reading of every CPU's counter, and adds them up. */
 static void read_point(struct watch_source *s, uint32_t point, uint64_t window, bool is_last)
 {
@@ -150,13 +162,15 @@ static void read_point(struct watch_source *s, uint32_t point, uint64_t window, 
 		sum_add(&sum, held);
 		if (held->window == window && held->weight > p->interval)
 			p->interval = held->weight;
-		if (held->max_window[window & 1] == window && held->max_ns[window & 1] > p->max_ns)
-			p->max_ns = held->max_ns[window & 1];
+		if (longest_ns(held, window) > p->max_ns)
+			p->max_ns = longest_ns(held, window);
 	}
 	if (is_last)
 		count_open(&sum, s, point);
 	p->window = sum_less(&sum, &p->last);
 	p->last = sum;
+	if (p->window.firsts + p->window.others == 0)
+		p->max_ns = 0; /* of a call that the window before has */
 	p->clamped = own_next(&p->first_own, p->window.first_ns, p->window.first_nested_ns) +
 		     own_next(&p->own, p->window.weighted_ns, p->window.nested_ns);
 }

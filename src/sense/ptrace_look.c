@@ -42,8 +42,7 @@ static void count_thread(struct ptrace_process *p, struct perf_thread *thread)
 		return;
 	thread->turns = turns;
 	thread->turns.ran_ns =
-		before_ns +
-		owe(p, thread, turns.ran_ns > before_ns ? turns.ran_ns - before_ns : 0);
+		before_ns + owe(p, thread, turns.ran_ns > before_ns ? turns.ran_ns - before_ns : 0);
 }
 
 static bool is_alone(struct sampler *s, const struct perf_thread *thread)

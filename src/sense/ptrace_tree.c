@@ -206,7 +206,8 @@ static int add_process(struct sampler *s, pid_t pid, bool is_late, const struct 
 		return error;
 	if (clock_getcpuclockid(pid, &p.clock) != 0 || !read_clock(&p, &p.clock_ns))
 		return -ESRCH;
-	p.base_ns = p.clock_ns = is_late ? p.clock_ns : 0; /* what a new one ran is owed by its first tick */
+	p.base_ns = p.clock_ns =
+		is_late ? p.clock_ns : 0; /* what a new one ran is owed by its first tick */
 	p.began_ticks = facts.began_ticks;
 	p.code = facts.code;
 	p.stack = facts.stack;

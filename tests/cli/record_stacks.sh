@@ -1,6 +1,6 @@
 #!/bin/sh
 # record_stacks.sh - a binary without frame pointers is walked to its root; without its .eh_frame it is reported as
-# broken stacks, never as roots.
+# broken stacks, never as roots. Engines perf and bpf walk what people run: php, python3, C++, Rust.
 . "$(dirname "$0")/lib.sh"
 
 "$tare" doctor >/dev/null || skip_all 'tare record does not work here'
@@ -58,4 +58,82 @@ check "without .eh_frame stacks are broken ($broken of $kept)" test "$((broken *
 run "$tare" report --all bare.tare
 check 'the report shows them as broken' out_has '[broken]'
 check 'and makes a finding of it' out_has 'broken'
+
+cat >sorts.cpp <<'C'
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+int main()
+{
+	std::map<std::string, size_t> seen;
+	std::vector<std::string> words;
+	for (int round = 0; round < 90; round++) {
+		words.clear();
+		for (unsigned i = 0; i < 60000; i++)
+			words.push_back(std::to_string(i * 2654435761u));
+		std::sort(words.begin(), words.end(), [](auto &a, auto &b) { return a > b; });
+		for (auto &word : words)
+			seen[word.substr(0, 3)] += word.size();
+	}
+	return seen.empty();
+}
+C
+cat >sorts.rs <<'C'
+use std::collections::BTreeMap;
+fn main() {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for _ in 0..120 {
+        let mut words: Vec<String> = (0..60000u32).map(|i| i.wrapping_mul(2654435761).to_string()).collect();
+        words.sort_by(|a, b| b.cmp(a));
+        for word in &words {
+            *seen.entry(word.chars().take(3).collect()).or_default() += word.len();
+        }
+    }
+    assert!(!seen.is_empty());
+}
+C
+c++ -O2 -fomit-frame-pointer -o cpp sorts.cpp 2>/dev/null || rm -f cpp
+rustc -O -o rust sorts.rs 2>/dev/null || rm -f rust
+php='for ($i = 0; $i < 90; $i++) { $a = []; for ($k = 0; $k < 20000; $k++) $a[] = md5((string)$k); usort($a, "strcmp"); }'
+python='
+import re
+for i in range(20):
+    words = [str(k * 2654435761 % 4294967296) for k in range(60000)]
+    words.sort(key=lambda word: word[::-1])
+    re.sub("[0-4]+", lambda found: found.group()[::-1], " ".join(words))
+'
+
+# walks ENGINE COMMAND...: 99.5 % of the samples reach the thread's start; 98 % where stacks are copied, 16 KB of each.
+walks() {
+	engine=$1
+	shift
+	run "$tare" record -q --engine "$engine" --every 2ms --price 100% -f -o run.tare -- "$@"
+	run "$tare" report --json run.tare
+	kept=$(number kept)
+	whole=$(number whole_stacks)
+	what="$engine walks ${1##*/} to the start ($whole of $kept)"
+	least=995
+	[ "$engine" = bpf ] || least=980
+	[ "${kept:-0}" -ge 300 ] && [ "$((whole * 1000))" -ge "$((kept * least))" ]
+}
+
+for engine in perf bpf; do
+	if ! "$tare" record -q --engine "$engine" -f -o run.tare -- true 2>err; then
+		skip "engine $engine walks what people run" "$(head -n 1 err)"
+		continue
+	fi
+	for job in php python3 ./cpp ./rust; do
+		if ! command -v "$job" >/dev/null; then
+			skip "$engine walks $job to the start" 'there is none'
+			continue
+		fi
+		case $job in
+		php) set -- php -r "$php" ;;
+		python3) set -- "$(python3 -c 'import sys; print(sys.executable)')" -c "$python" ;;
+		*) set -- "$job" ;;
+		esac
+		if walks "$engine" "$@"; then ok "$what"; else fail "$what"; fi
+	done
+done
 end

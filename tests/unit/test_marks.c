@@ -32,6 +32,7 @@ static void a_mark_is_a_word_and_a_name(void **state)
 	assert_true(parses("begin import of things", &m));
 	assert_true(names(&m, "import of things") && !m.is_end && !m.is_of_parent);
 	assert_true(parses("begin x\n", &m) && names(&m, "x"));
+	assert_true(parses("begin x\n\n", &m) && names(&m, "x"));
 	assert_true(parses("parent begin begin", &m));
 	assert_true(names(&m, "begin") && m.is_of_parent);
 	assert_true(parses("end", &m) && m.is_end && !m.is_of_parent);
@@ -41,9 +42,9 @@ static void a_mark_is_a_word_and_a_name(void **state)
 static void what_is_no_mark_is_refused(void **state)
 {
 	static const char *const wrong[] = {
-		"",	   "begin",  "begin ",		 "begin \n", "end x",
-		"ends",	   "import", "parent ",		 "parent",   "\n",
-		"BEGIN x", " end",   "parent parent end"
+		"",	 "begin",   "begin ", "begin \n",	  "begin \n\n",
+		"end x", "ends",    "import", "parent ",	  "parent",
+		"\n",	 "BEGIN x", " end",   "parent parent end"
 	};
 	struct mark m;
 	char large[MARKS_MOST_BYTES + 1];

@@ -129,6 +129,23 @@ static void a_timed_call_counts_in_the_window_in_which_it_ends(void **state)
 	assert_int_equal(w.seen.first_ns, 30);
 }
 
+/* A call that ends between the change of the window and the reading is read with those before. */
+static void the_longest_is_of_the_window_that_has_the_call(void **state)
+{
+	struct watch_counter *c = counter(0, 0);
+
+	(void)state;
+	time_call(c, 100, 0);
+	c->max_window[0] = 2;
+	c->max_ns[0] = 100;
+	turn(0);
+	assert_int_equal(w.seen.others, 1);
+	assert_int_equal(w.seen.max_ns, 100);
+	turn(0);
+	assert_int_equal(w.seen.others, 0);
+	assert_int_equal(w.seen.max_ns, 0);
+}
+
 static void a_timed_call_that_never_ends_counts_when_that_is_known(void **state)
 {
 	(void)state;
@@ -242,6 +259,7 @@ static void the_longest_and_the_interval_are_those_of_the_window(void **state)
 {
 	(void)state;
 	w.control.window = 4;
+	time_call(counter(0, 0), 70, 0);
 	counter(0, 0)->max_window[0] = 4;
 	counter(0, 0)->max_ns[0] = 70;
 	counter(1, 0)->max_window[0] = 2; /* of an older one */
@@ -273,6 +291,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_window_is_what_came_since_the_last_on_all_cpus),
 		TEST(a_timed_call_counts_in_the_window_in_which_it_ends),
+		TEST(the_longest_is_of_the_window_that_has_the_call),
 		TEST(a_timed_call_that_never_ends_counts_when_that_is_known),
 		TEST(a_call_that_is_open_at_the_end_counts_once_and_is_not_timed),
 		TEST(a_reading_with_a_change_under_way_comes_with_the_next_window),
