@@ -15,6 +15,10 @@
 #define SCOPE_NONE  3
 #define ONE_RIGHT \
 	"give the program the one right it needs: setcap cap_sys_ptrace+ep $(command -v tare)"
+/* The kernel shows /proc/PID/mem and syscall to their owner only: tracing is one right, reading them another. */
+#define TWO_RIGHTS                                                                                \
+	"give the program the two rights it needs: setcap cap_sys_ptrace,cap_dac_read_search+ep " \
+	"$(command -v tare)"
 
 static int64_t yama_scope(void)
 {
@@ -67,7 +71,7 @@ static int explain_user(pid_t pid, uid_t user, struct err *err)
 	err_set(err, -EACCES, "cannot sample process %d of user %u as user %u", (int)pid,
 		(unsigned int)user, (unsigned int)geteuid());
 	err_works(err, "processes of user %u can be sampled", (unsigned int)geteuid());
-	return err_mend(err, "record as that user, or " ONE_RIGHT);
+	return err_mend(err, "record as that user, or " TWO_RIGHTS);
 }
 
 static int explain_guarded(pid_t pid, struct err *err)
@@ -77,7 +81,7 @@ static int explain_guarded(pid_t pid, struct err *err)
 		"dumpable: setuid, capabilities, or by its own wish)",
 		(int)pid, (unsigned int)geteuid());
 	err_works(err, "other processes of user %u can be sampled", (unsigned int)geteuid());
-	return err_mend(err, ONE_RIGHT);
+	return err_mend(err, TWO_RIGHTS);
 }
 
 /* /proc gives to root the files of a process that may not be looked at. */
