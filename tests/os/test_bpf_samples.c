@@ -85,7 +85,7 @@ static void a_period_below_the_kernels_own_tick_gives_all_its_samples(void **sta
 
 static void stacks_reach_their_end_in_the_kernel(void **state)
 {
-	const char *argv[] = { busy, "threads", "2", "500", NULL };
+	const char *argv[] = { busy, "threads", "2", "1500", NULL };
 	struct record_counts counts;
 
 	(void)state;
