@@ -74,6 +74,9 @@ void ptrace_tree_close_memory(struct sampler *s, struct ptrace_process *p);
 /* CPU time of all that is or was watched, since then. */
 uint64_t ptrace_tree_clock_ns(const struct sampler *s);
 
+/* Does it execute another program than when its memory was opened? Asks the kernel alone, which reads nothing of the process. */
+bool ptrace_tree_has_executed(const struct ptrace_process *p);
+
 /* Reads a process's clock; false: it has ended, or has not run since. */
 bool ptrace_tree_has_run(struct ptrace_process *p);
 

@@ -297,6 +297,11 @@ static void look_at_process(struct sampler *s, struct ptrace_process *p,
 
 	if (!ptrace_tree_has_run(p))
 		return;
+	if (ptrace_tree_has_executed(
+		    p)) { /* its name and mappings are wanted before the next tick */
+		ptrace_tree_close_memory(s, p);
+		s->next_sweep_ns = 0;
+	}
 	at = perf_threads_first(s->threads, (uint32_t)p->pid);
 	if (at != NULL && is_alone(s, at)) {
 		at->turns.ran_ns += p->clock_ns - before_ns;

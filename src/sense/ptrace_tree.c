@@ -11,6 +11,7 @@
 #define SWEEPS_RARELY 500u /* of the time passed, sweeps take one in so many */
 #define MEMS_MAX      256u /* open at a time */
 #define FEW_THREADS   64u  /* of a process: their children are listed one by one */
+#define NO_ADDRESS    ((off_t)0x7ffffffffffff000) /* beyond all that a process can map */
 
 static void tell(const struct sampler *s, const struct sampler_sink *sink, struct life life,
 		 const struct perf_thread *thread)
@@ -58,6 +59,14 @@ int ptrace_tree_open_memory(struct sampler *s, struct ptrace_process *p)
 	spaces_read(s->spaces, p->pid);
 	p->maps_ns = ptrace_now_ns();
 	return 0;
+}
+
+/* Memory of a program that is gone reads as nothing; that of one that is there has no such address, which is an error. */
+bool ptrace_tree_has_executed(const struct ptrace_process *p)
+{
+	char byte;
+
+	return p->mem_fd >= 0 && pread(p->mem_fd, &byte, 1, NO_ADDRESS) == 0;
 }
 
 /* ---- clocks ---- */
