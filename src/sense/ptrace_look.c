@@ -129,6 +129,7 @@ static bool view_once(struct sampler *s, struct ptrace_process *p,
 	switch (seen.end) {
 	case PTRACE_STOPPED:
 		if (seen.stack_bytes == 0) { /* another program than when its memory was opened */
+			s->next_sweep_ns = 0;
 			*may_retry = ptrace_tree_open_memory(s, p) == 0;
 			return false;
 		}
@@ -297,8 +298,8 @@ static void look_at_process(struct sampler *s, struct ptrace_process *p,
 
 	if (!ptrace_tree_has_run(p))
 		return;
-	if (ptrace_tree_has_executed(
-		    p)) { /* its name and mappings are wanted before the next tick */
+	/* A new program's name and mappings are wanted before the next tick. */
+	if (ptrace_tree_has_executed(p)) {
 		ptrace_tree_close_memory(s, p);
 		s->next_sweep_ns = 0;
 	}
