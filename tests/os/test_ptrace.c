@@ -101,7 +101,8 @@ static void forked_children_are_followed_by_name(void **state)
 
 static void an_exec_gives_the_thread_a_new_name_and_new_maps(void **state)
 {
-	const char *argv[] = { busy, "exec", "150", busy, NULL };
+	/* Long enough for the second program to be found where looking through /proc is dear, and so rare. */
+	const char *argv[] = { busy, "exec", "150", busy, "600", NULL };
 	struct watch_thread *thread;
 
 	(void)state;

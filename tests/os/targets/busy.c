@@ -6,7 +6,7 @@
  *   busy forks N MS        N children, one after the other
  *   busy orphan MS         ends at once; its child spins on for MS
  *   busy kernel MS         reads zeros: nearly all in the kernel
- *   busy exec MS PROGRAM   spins MS as "before", then executes PROGRAM (busy itself, "threads 1 MS")
+ *   busy exec MS PROGRAM [MS]   spins MS as "before", then executes PROGRAM (busy itself, "threads 1 MS", 100 of them)
  * Begins when a byte arrives on stdin; ends each line "TID NS". */
 #include <fcntl.h>
 #include <pthread.h>
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
 		prctl(PR_SET_NAME, "before");
 		spin((uint64_t)count * 1000000u);
 		tell();
-		execl(argv[3], argv[3], "now", "1", "100", (char *)NULL);
+		execl(argv[3], argv[3], "now", "1", argc > 4 ? argv[4] : "100", (char *)NULL);
 		return 3;
 	}
 	tell();
