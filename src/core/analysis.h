@@ -29,7 +29,7 @@ struct function {
 		with_callees; /* each path counted once, however often the function is on it */
 	struct str
 		why; /* it waited for on its heaviest such path, "[waits for a lock]"; empty: it never waited */
-	uint64_t why_ns;	   /* the weight of that path */
+	uint64_t why_ns;	   /* what that path waited */
 	uint64_t own_uncertain_ns; /* of own, came by merging of contexts */
 	uint64_t below_broken_ns;  /* weight of stacks that broke just above it */
 };

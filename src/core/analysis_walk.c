@@ -255,9 +255,9 @@ static uint32_t place_of_own(struct walk *w, const struct context_row *c, uint32
 	place = &w->a->functions[functions[above]];
 	if (!frame_is_why(why->kind, why->name))
 		return leaf;
-	if (context_ns(c) > place->why_ns) {
+	if (c->waiting_ns > place->why_ns) { /* being runnable is no reason to wait */
 		place->why = why->name;
-		place->why_ns = context_ns(c);
+		place->why_ns = c->waiting_ns;
 	}
 	return above;
 }

@@ -77,7 +77,7 @@ static void put_why(struct text *t, struct str why)
 {
 	static const size_t start = sizeof("[waits") - 1;
 
-	if (why.len <= start + 1)
+	if (why.len <= start + 1 || memcmp(why.bytes, "[waits", start) != 0)
 		return;
 	text_put_cut(t, (struct str){ why.bytes + start, why.len - (uint32_t)start - 1 },
 		     NAME_COLUMNS);

@@ -63,16 +63,20 @@ static void a_wait_is_its_functions_own_and_says_for_what(void **state)
 
 	(void)state;
 	build_begin(&b);
-	build_context(&b, "job/1/1 > main > read > [runnable]", 100, 10);
+	build_context(&b, "job/1/1 > main > read > [runnable]", 900, 90);
 	build_context(&b, "job/1/1 > main > read > [waits for input]", 600, 60);
 	build_context(&b, "job/1/1 > main > read", 50, 5);
 	build_context(&b, "job/1/1 > [waits for input]", 30, 3);
+	b.r.contexts[0].runnable_ns = 900;
+	b.r.contexts[1].waiting_ns = 600;
+	b.r.contexts[3].waiting_ns = 30;
+	b.r.contexts[0].running_ns = b.r.contexts[1].running_ns = b.r.contexts[3].running_ns = 0;
 	a = open_analysis(&b);
 	read = find(&a, "read");
 	why = find(&a, "[waits for input]");
-	assert_int_equal(read->own.ns, 750);
-	assert_int_equal(read->with_callees.ns, 750);
-	assert_int_equal(read->why.len, 17);
+	assert_int_equal(read->own.ns, 1550);
+	assert_int_equal(read->with_callees.ns, 1550);
+	assert_int_equal(read->why.len, 17); /* being runnable weighs more, and is no wait */
 	assert_memory_equal(read->why.bytes, "[waits for input]", 17);
 	assert_int_equal(why->with_callees.ns, 630);
 	assert_int_equal(why->own.ns, 30); /* nobody is above it */

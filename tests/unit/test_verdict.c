@@ -68,6 +68,24 @@ static void a_job_that_mostly_waits_says_for_what_and_where(void **state)
 	says(&b, "65.0 % ± 1.0 waiting for a socket in fetch, orders.c:88");
 }
 
+static void being_runnable_is_no_reason_to_wait(void **state)
+{
+	SCOPED(build_free) struct build b;
+
+	(void)state;
+	build_begin(&b);
+	build_context(&b, "job/1/1 > main > fetch > [waits for a lock]", 25000, 2500);
+	build_context(&b, "job/1/1 > main > fetch > [waits for a socket]", 24000, 2400);
+	build_context(&b, "job/1/1 > main > fetch > [runnable]", 40000, 4000);
+	build_context(&b, "job/1/1 > main > sort", 11000, 1100);
+	b.r.contexts[0].waiting_ns = 25000;
+	b.r.contexts[1].waiting_ns = 24000;
+	b.r.contexts[2].runnable_ns = 40000;
+	for (int i = 0; i < 3; i++)
+		b.r.contexts[i].running_ns = 0;
+	says(&b, "89.0 % ± 0.6 waiting for a lock in fetch");
+}
+
 static void a_wait_for_what_is_not_known_is_only_a_wait(void **state)
 {
 	SCOPED(build_free) struct build b;
@@ -198,6 +216,7 @@ int main(void)
 		cmocka_unit_test(a_place_that_stands_out_is_named_with_share_state_and_line),
 		cmocka_unit_test(a_place_without_a_file_is_named_alone),
 		cmocka_unit_test(a_job_that_mostly_waits_says_for_what_and_where),
+		cmocka_unit_test(being_runnable_is_no_reason_to_wait),
 		cmocka_unit_test(a_wait_for_what_is_not_known_is_only_a_wait),
 		cmocka_unit_test(a_share_under_ten_percent_does_not_stand_out),
 		cmocka_unit_test(a_share_whose_lower_end_is_under_five_percent_does_not_stand_out),
