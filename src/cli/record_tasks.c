@@ -11,6 +11,7 @@
 #include "cli/run.h"
 #include "core/scoped.h"
 #include "core/task_names.h"
+#include "sense/clock.h"
 #include "sense/procfs.h"
 
 #define MARKS_AT_ONCE 64u
@@ -194,8 +195,14 @@ static void begin_task(struct record_tasks *rt, uint32_t owner, const struct tas
 				      .state = TASK_ENDED,
 				      .cpu_ns = begin->cpu_ns };
 
+	uint32_t task;
+
 	end_task(rt, owner, &end);
-	task_tree_set(rt->tree, owner, tasks_begin(rt->tasks, begin));
+	task = tasks_begin(rt->tasks, begin);
+	if (task_tree_has(rt->tree, owner))
+		task_tree_set(rt->tree, owner, task);
+	else if (task != TASKS_NONE) /* nobody would end it: it counts by its name */
+		tasks_end(rt->tasks, task, &end);
 }
 
 static void make(struct record_tasks *rt, const struct boundary *b)
@@ -316,15 +323,6 @@ static bool take_mark(struct record_tasks *rt, const struct marks_got *got, stru
 	return true;
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec used;
-
-	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) < 0
-		       ? 0
-		       : (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
-}
-
 void record_tasks_read(struct record_tasks *rt, struct mono start)
 {
 	uint64_t began_ns;
@@ -332,12 +330,12 @@ void record_tasks_read(struct record_tasks *rt, struct mono start)
 
 	if (rt->tasks == NULL || rt->marks.fd < 0 || rt->marks.is_shut)
 		return;
-	began_ns = thread_cpu_ns();
+	began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	for (uint32_t i = 0; i < MARKS_AT_ONCE && marks_peek(&rt->marks, &got); i++) {
 		rt->refused += !take_mark(rt, &got, start);
 		marks_take(&rt->marks);
 	}
-	rt->spent_ns += thread_cpu_ns() - began_ns;
+	rt->spent_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 	if (rt->spent_ns <= rt->allowed_ns)
 		return;
 	marks_shut(&rt->marks, true);

@@ -134,6 +134,18 @@ static int refuse_with_task(struct err *err)
 	return err_mend(err, "--task goes with --json and --all only");
 }
 
+/* How many tasks are shown with their largest function, each of which is an analysis of its own. */
+static uint32_t tops_of(const struct report_opts *opts)
+{
+	if (opts->html != NULL)
+		return PAGE_PLAIN_ROWS;
+	if (opts->shows_all)
+		return UINT32_MAX;
+	if (opts->is_json)
+		return REPORT_MOST_TOPS;
+	return report_has_parts(opts) ? 0 : REPORT_FIRST_TASKS;
+}
+
 static int show(struct app *app, const struct recording *recording, const char *path,
 		const struct report_opts *opts, struct err *err)
 {
@@ -160,9 +172,7 @@ static int show(struct app *app, const struct recording *recording, const char *
 	if (code == 0)
 		code = findings_open(recording, &analysis, &findings, err);
 	if (code == 0)
-		code = task_views_open(recording, NULL,
-				       opts->shows_all ? UINT32_MAX : REPORT_MOST_TOPS, &tasks,
-				       err);
+		code = task_views_open(recording, NULL, tops_of(opts), &tasks, err);
 	if (code != 0)
 		return code;
 	if (opts->html != NULL)

@@ -338,8 +338,7 @@ int task_find(const struct recording *r, const char *what, const struct task_row
 
 /* ---- JSON ---- */
 
-static void json_task(struct json *j, const struct recording *r, const struct task_view *view,
-		      bool has_top)
+static void json_task(struct json *j, const struct recording *r, const struct task_view *view)
 {
 	json_open_object(j);
 	report_put_row(j, &table_task, view->row, &r->label);
@@ -350,7 +349,8 @@ static void json_task(struct json *j, const struct recording *r, const struct ta
 		json_put_str(j, "top_function", view->top);
 		report_put_share(j, "top_share", view->top_share, view->kept);
 	} else {
-		const char *why = has_top ? "no samples" : "only the slowest tasks have it";
+		const char *why =
+			view->row->kept == 0 ? "no samples" : "only the slowest tasks have it";
 
 		report_put_null(j, "top_function", why);
 		report_put_null(j, "top_share", why);
@@ -363,7 +363,7 @@ void tasks_json(struct json *j, const struct recording *r, const struct task_vie
 	json_key(j, "tasks");
 	json_open_array(j);
 	for (uint32_t i = 0; i < tasks->count; i++)
-		json_task(j, r, &tasks->views[i], i < REPORT_MOST_TOPS);
+		json_task(j, r, &tasks->views[i]);
 	json_close(j);
 	json_key(j, "task_names");
 	json_open_array(j);

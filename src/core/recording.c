@@ -255,7 +255,7 @@ static struct label label_of_task(const struct label *run, const struct task_row
 
 	l.pid = task->pid;
 	l.elapsed_ns = task->end_ns > task->begin_ns ? task->end_ns - task->begin_ns : 0;
-	l.started_wall_ns = run->started_wall_ns + (int64_t)task->begin_ns;
+	l.started_wall_ns = (int64_t)((uint64_t)run->started_wall_ns + task->begin_ns);
 	l.is_finished = task->state != TASK_RUNNING;
 	l.clock_ns = task->weight_ns;
 	if (IS_MEASURED(task->cpu_ns) && task->cpu_ns.value > l.clock_ns)

@@ -19,7 +19,7 @@ struct process {
 
 struct task_tree {
 	struct process *processes; /* owned */
-	uint32_t room, used, first_free;
+	uint32_t room, first_free;
 	uint32_t *buckets; /* owned, as many as there is room: a power of two */
 };
 
@@ -101,7 +101,6 @@ static void free_unneeded(struct task_tree *t, uint32_t at)
 
 		t->processes[at] = (struct process){ .next = t->first_free };
 		t->first_free = at;
-		t->used--;
 		if (above != NONE)
 			t->processes[above].below--;
 		at = above;
@@ -124,7 +123,6 @@ bool task_tree_add(struct task_tree *t, uint32_t pid, uint32_t parent)
 	bucket = bucket_of(t, pid);
 	t->processes[at] = (struct process){ .pid = pid, .above = above, .next = *bucket };
 	*bucket = at;
-	t->used++;
 	if (above != NONE)
 		t->processes[above].below++;
 	return true;

@@ -351,14 +351,6 @@ const struct task_row *tasks_row(struct tasks *t, uint32_t id)
 	return &task->row;
 }
 
-void tasks_each_open(struct tasks *t, void (*each)(void *owner, const struct task_row *row),
-		     void *owner)
-{
-	for (uint32_t i = 0; i < t->count; i++)
-		if (t->tasks[i]->is_open)
-			each(owner, &t->tasks[i]->row);
-}
-
 void tasks_label(const struct tasks *t, struct label *label)
 {
 	label->tasks = t->begun;

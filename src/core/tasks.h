@@ -84,10 +84,6 @@ void tasks_memory(struct tasks *t, uint32_t task, uint64_t at_ns, uint64_t rss_b
 /* The task as its row would be saved now, or NULL: it is not there. Borrowed until the next call that changes something. */
 const struct task_row *tasks_row(struct tasks *t, uint32_t task);
 
-/* Calls `each` for every task that runs, in the order of their numbers. It must not begin or end any. */
-void tasks_each_open(struct tasks *t, void (*each)(void *owner, const struct task_row *row),
-		     void *owner);
-
 /* The part of the label that tasks know: tasks, tasks_dropped, tasks_unfollowed, task_room_bytes. */
 void tasks_label(const struct tasks *t, struct label *label);
 

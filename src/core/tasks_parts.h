@@ -26,7 +26,7 @@ struct tasks {
 	struct tasks_settings settings;
 	struct profile *run; /* borrowed */
 	struct task_names names;
-	struct task **tasks; /* owned, by number; it and `ended` have `room` places */
+	struct task **tasks; /* owned, by number; `room` places */
 	uint32_t count, room;
 	struct task *
 		*ended_of_name; /* owned: by place in the names, the first of those that ended */
