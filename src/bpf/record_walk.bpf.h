@@ -89,6 +89,9 @@ __noinline uint32_t find_rule(const struct record_space *space, uint64_t pc)
 	for (uint32_t level = 0; level < RECORD_LEVELS; level++) {
 		const struct record_chunk *chunk = bpf_map_lookup_elem(&chunks, &number);
 
+		/* 0: the file has no rows. Another number was given by user space, which has thrown its rows away since. */
+		if (chunk == NULL && number != 0)
+			return RECORD_UNKNOWN;
 		if (chunk == NULL)
 			break;
 		at = find_row(chunk, place);

@@ -10,6 +10,7 @@
 #include "cli/collect_daemon.h"
 #include "cli/collect_store_parts.h"
 #include "core/scoped.h"
+#include "sense/procfs.h"
 
 #define STORE_WAIT_NS (15 * NS_PER_S) /* one wait; then it is said, and waited again */
 #define END_WAIT_NS   (10 * NS_PER_S)
@@ -35,15 +36,9 @@ static uint64_t own_cpu_ns(void)
 
 static uint64_t own_rss_bytes(void)
 {
-	FILE *statm = fopen("/proc/self/statm", "re");
-	char line[128], *resident = NULL; /* the second number, in pages */
+	uint64_t bytes;
 
-	if (statm != NULL && fgets(line, sizeof(line), statm) != NULL)
-		resident = strchr(line, ' ');
-	if (statm != NULL)
-		fclose(statm);
-	return resident != NULL ? strtoull(resident, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE)
-				: 0;
+	return procfs_rss_bytes(getpid(), &bytes) == 0 ? bytes : 0;
 }
 
 int daemon_status(struct daemon *d, struct collect_status *out, struct runner_server **out_servers)

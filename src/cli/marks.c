@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/scoped.h"
 #include "core/units.h"
 
 /* ---- the words ---- */
@@ -93,6 +94,20 @@ static bool is_left(const char *path)
 	return is_refused;
 }
 
+/* A link, or somebody else's folder, could lead elsewhere when the socket in it is taken away. */
+static bool is_folder_of_ours(const char *parent, const struct dirent *entry)
+{
+	char path[sizeof(((struct marks *)NULL)->path)];
+	struct stat st;
+	int len;
+
+	if (!is_ours(entry))
+		return false;
+	len = snprintf(path, sizeof(path), "%s/%s", parent, entry->d_name);
+	return len > 0 && (size_t)len < sizeof(path) && lstat(path, &st) == 0 &&
+	       S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
 /* What recorders left that were killed: a socket that nobody holds, and its folder. */
 static void sweep(const char *parent)
 {
@@ -101,9 +116,10 @@ static void sweep(const char *parent)
 	char path[sizeof(((struct marks *)NULL)->path)];
 
 	while (folder != NULL && (entry = readdir(folder)) != NULL) {
-		int len = is_ours(entry) ? snprintf(path, sizeof(path), "%s/%s/marks", parent,
-						    entry->d_name)
-					 : -1;
+		int len =
+			is_folder_of_ours(parent, entry)
+				? snprintf(path, sizeof(path), "%s/%s/marks", parent, entry->d_name)
+				: -1;
 
 		if (len < 0 || (size_t)len >= sizeof(path) || !is_left(path) || unlink(path) < 0)
 			continue;
@@ -308,7 +324,7 @@ static void wait_until_taken(int fd, unsigned wait_ms)
 
 int marks_send(const struct mark *mark, unsigned wait_ms, struct err *err)
 {
-	__attribute__((cleanup(close_fd))) int fd = -1;
+	SCOPED(close_fd) int fd = -1;
 	const char *path = getenv(MARKS_ENV);
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	char bytes[MARKS_MOST_BYTES];
@@ -316,12 +332,9 @@ int marks_send(const struct mark *mark, unsigned wait_ms, struct err *err)
 
 	if (path == NULL || path[0] == '\0' || strlen(path) >= sizeof(at.sun_path))
 		return no_recorder(path, err);
-	if (mark_format(mark, bytes, sizeof(bytes), &len) < 0) {
-		err_set(err, -ENAMETOOLONG, "cannot mark a task: its name has %u bytes",
-			mark->name.len);
-		err_mend(err, "a name has at most 255");
-		return -ENAMETOOLONG;
-	}
+	if (mark_format(mark, bytes, sizeof(bytes), &len) < 0)
+		return err_set(err, -ENAMETOOLONG, "cannot mark a task: its name has %u bytes",
+			       mark->name.len);
 	memcpy(at.sun_path, path, strlen(path) + 1);
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)

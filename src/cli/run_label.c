@@ -8,29 +8,21 @@
 
 #include "cli/run.h"
 #include "core/scoped.h"
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	if (clock_gettime(id, &ts) != 0)
-		return 0;
-	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-}
+#include "sense/clock.h"
 
 uint64_t own_cpu_ns(void)
 {
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	return clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 struct mono mono_now(void)
 {
-	return (struct mono){ clock_ns(CLOCK_MONOTONIC) };
+	return (struct mono){ clock_read_ns(CLOCK_MONOTONIC) };
 }
 
 struct wall wall_now(void)
 {
-	return (struct wall){ (int64_t)clock_ns(CLOCK_REALTIME) };
+	return (struct wall){ (int64_t)clock_read_ns(CLOCK_REALTIME) };
 }
 
 uint64_t rusage_cpu_ns(const struct rusage *used)
@@ -55,7 +47,7 @@ uint64_t most_rss_bytes(void)
 
 void run_look_at_clocks(struct run *r)
 {
-	const struct clock_reading now = { mono_now(), wall_now(), clock_ns(CLOCK_BOOTTIME) };
+	const struct clock_reading now = { mono_now(), wall_now(), clock_read_ns(CLOCK_BOOTTIME) };
 	struct label *l = &r->label;
 
 	clock_steps_look(&r->clocks, &now);

@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/scoped.h"
+#include "sense/clock.h"
 
 #define LOOK_NS	      (100 * NS_PER_MS) /* between two looks at the ring */
 #define LOOK_QUIET_NS (400 * NS_PER_MS)
@@ -22,14 +23,6 @@
 static struct bpf_sampler *of(struct sampler *s)
 {
 	return (struct bpf_sampler *)s;
-}
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 static void sampler_close(struct sampler *s)
@@ -175,7 +168,7 @@ static int sampler_drain(struct sampler *s, const struct sampler_sink *sink, str
 {
 	struct bpf_sampler *b = of(s);
 	bool root_was_over = perf_follow_root_is_over(s);
-	uint64_t until_ns = now_ns(CLOCK_MONOTONIC) - (uint64_t)s->ahead_ns;
+	uint64_t until_ns = clock_read_ns(CLOCK_MONOTONIC) - (uint64_t)s->ahead_ns;
 	uint64_t given = b->ticks_given, began_ns;
 
 	b->sink = sink;
@@ -191,10 +184,10 @@ static int sampler_drain(struct sampler *s, const struct sampler_sink *sink, str
 		bpf_follow_ends(b);
 		perf_follow_ends(s, root_was_over, until_ns, &life);
 	}
-	began_ns = now_ns(CLOCK_MONOTONIC);
+	began_ns = clock_read_ns(CLOCK_MONOTONIC);
 	bpf_offer_wanted(b);
 	spaces_mind(s->spaces, sink->renamed, sink->owner);
-	s->aside_ns += now_ns(CLOCK_MONOTONIC) - began_ns;
+	s->aside_ns += clock_read_ns(CLOCK_MONOTONIC) - began_ns;
 	pace(b, given == b->ticks_given);
 	b->sink = NULL;
 	return b->drained;
@@ -231,13 +224,13 @@ static int sampler_calibrate(struct sampler *s, struct err *err)
 static void count_turns(struct bpf_sampler *b)
 {
 	struct sampler *s = &b->base;
-	uint64_t began_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	s->turns = perf_threads_turns(s->threads);
 	s->counted_ns = s->turns.ran_ns - perf_threads_gone_ran_ns(s->threads);
 	s->counted_given_ns = s->given_ns;
-	s->next_turns_ns = now_ns(CLOCK_MONOTONIC) +
-			   COUNT_RARELY * (now_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+	s->next_turns_ns = clock_read_ns(CLOCK_MONOTONIC) +
+			   COUNT_RARELY * (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 }
 
 static void sampler_facts(struct sampler *s, struct sampler_facts *out)
@@ -247,7 +240,7 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 	struct record_counts counts = bpf_counts(b);
 	uint64_t clock_ns;
 
-	if (is_over || now_ns(CLOCK_MONOTONIC) >= s->next_turns_ns)
+	if (is_over || clock_read_ns(CLOCK_MONOTONIC) >= s->next_turns_ns)
 		count_turns(b);
 	clock_ns = counts.gone_ns + s->counted_ns + (s->given_ns - s->counted_given_ns);
 	if (clock_ns < s->given_ns)

@@ -14,19 +14,12 @@
 #include "bpf/record.skel.h"
 #include "core/scoped.h"
 #include "sense/bpf.h"
+#include "sense/clock.h"
 
 #define RING_BYTES_A_CPU \
 	(1024u << 10) /* 0.3 s of copied stacks at 100 Hz, while a file is waited for */
 #define RING_BYTES_MAX	(16u << 20)
 #define RAN_BEFORE_MOST PERF_THREADS_MAX
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 /* A power of two of at least a page. */
 static uint32_t ring_bytes(uint32_t cpus)
@@ -44,7 +37,7 @@ static void settle(struct bpf_sampler *b)
 	uint32_t bytes = ring_bytes(b->base.rings.count);
 	uint64_t device, inode;
 
-	p->rodata->begun_ns = clock_ns(CLOCK_MONOTONIC) - (uint64_t)b->base.ahead_ns;
+	p->rodata->begun_ns = clock_read_ns(CLOCK_MONOTONIC) - (uint64_t)b->base.ahead_ns;
 	p->rodata->jiffy_ns = perf_jiffy_ns();
 	p->rodata->ring_bytes = bytes;
 	p->rodata->is_timed = b->stats_fd < 0;

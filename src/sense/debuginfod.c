@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/units.h"
+#include "sense/clock.h"
 #include "sense/debuginfod_child.h"
 #include "sense/sandbox.h"
 
@@ -30,22 +31,20 @@ struct debuginfod {
 
 static struct mono mono_now(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (struct mono){ (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec };
+	return (struct mono){ clock_read_ns(CLOCK_MONOTONIC) };
 }
 
 static void end_child(struct debuginfod *d)
 {
+	if (d->socket >= 0)
+		close(d->socket);
+	d->socket = -1;
 	if (d->pid <= 0)
 		return;
-	close(d->socket);
 	kill(d->pid, SIGKILL);
 	while (waitpid(d->pid, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	d->pid = 0;
-	d->socket = -1;
 }
 
 /* One answer. 0; -EAGAIN; -EIO: the child is gone. */

@@ -161,8 +161,10 @@ static int index_functions(struct dwarffile *d, Dwarf_Die *unit)
 		if (tag == DW_TAG_subprogram)
 			rc = add_spans(&path[depth], &d->functions, &d->function_count,
 				       &d->function_room);
-		if (rc == -ENOMEM)
+		if (rc == -ENOMEM) {
+			d->indexed = 0; /* half of it, and unsorted */
 			return rc;
+		}
 		if (has_functions(tag) && depth + 1 < MAX_DEPTH &&
 		    dwarf_child(&path[depth], &path[depth + 1]) == 0)
 			depth++;

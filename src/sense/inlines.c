@@ -1,5 +1,6 @@
 /* inlines.c - inlined functions, remembered by address. */
 #include "sense/inlines.h"
+#include "sense/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,14 +82,6 @@ static void take_inlined(void *owner, struct str name, struct str file, uint32_t
 		b->frames[b->count++] = naming_frame(b->of->names, &frame);
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t parser_ns(const struct inlines_of *of)
 {
 	struct parser_facts facts;
@@ -100,7 +93,7 @@ static uint64_t parser_ns(const struct inlines_of *of)
 /* Asks, at the price of `in`. As parser_read_inlined(). */
 static int ask(struct inlines *in, uint32_t pc, struct brought *out)
 {
-	uint64_t own_ns = thread_cpu_ns(), others_ns = parser_ns(out->of);
+	uint64_t own_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), others_ns = parser_ns(out->of);
 	struct parser_file file = { .fd = in->fd };
 	struct parser_inlined_at at = { .address = out->of->base + pc,
 					.take = take_inlined,
@@ -109,7 +102,7 @@ static int ask(struct inlines *in, uint32_t pc, struct brought *out)
 
 	if (rc == 0)
 		rc = parser_read_inlined(out->of->parser, &file, &at);
-	own_ns = thread_cpu_ns() - own_ns;
+	own_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - own_ns;
 	in->own_ns += own_ns;
 	others_ns = parser_ns(out->of) - others_ns;
 	in->spent_ns += own_ns + others_ns;

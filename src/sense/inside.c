@@ -9,6 +9,7 @@
 
 #include "core/scoped.h"
 #include "core/units.h"
+#include "sense/clock.h"
 #include "sense/mapping.h"
 #include "sense/perf_open.h"
 #include "sense/watch_calibrate.h"
@@ -40,14 +41,6 @@ struct watch_source {
 	struct watch_calibrated calibrated;
 	struct point points[MAPPING_NAMES];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static void inside_close(struct watch_source *s)
 {
@@ -226,7 +219,8 @@ static int inside_seen(struct watch_source *s, uint32_t number, uint64_t span_ns
 /* When a slow frame began, as elapsed time: by its age, so that two clocks need only agree for so long. */
 static uint64_t elapsed_at(const struct watch_source *s, const struct mapping_slow *slow)
 {
-	uint64_t host_ns = mapping_reader_now_ns(s->reader), mono_ns = now_ns();
+	uint64_t host_ns = mapping_reader_now_ns(s->reader),
+		 mono_ns = clock_read_ns(CLOCK_MONOTONIC);
 	uint64_t age_ns = host_ns > slow->start_ns ? host_ns - slow->start_ns : 0;
 	uint64_t elapsed_ns = mono_ns > s->start_ns ? mono_ns - s->start_ns : 0;
 
@@ -264,9 +258,9 @@ static bool is_over(struct watch_source *s)
 		return true;
 	if (s->pidfd >= 0 && poll(&ended, 1, 0) > 0 && (ended.revents & POLLIN) != 0)
 		return true;
-	if (now_ns() - s->looked_ns < LOOK_NS)
+	if (clock_read_ns(CLOCK_MONOTONIC) - s->looked_ns < LOOK_NS)
 		return false;
-	s->looked_ns = now_ns();
+	s->looked_ns = clock_read_ns(CLOCK_MONOTONIC);
 	return !mapping_reader_is_there(s->reader);
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/units.h"
+#include "sense/clock.h"
 #include "sense/openfile.h"
 #include "sense/procfs.h"
 
@@ -114,14 +115,12 @@ static bool is_still_it(const struct jit *j)
 static void look_for_map(struct jit *j)
 {
 	struct procfs_self self;
-	struct timespec now;
 	struct stat st;
 	uint64_t now_ns;
 	char path[64];
 	int fd = -ESRCH;
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	now_ns = clock_read_ns(CLOCK_MONOTONIC_COARSE);
 	if (now_ns < j->map_after_ns)
 		return;
 	if (procfs_self(j->pid, &self) == 0) {

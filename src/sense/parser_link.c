@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/scoped.h"
+#include "sense/clock.h"
 #include "sense/parser_child.h"
 #include "sense/sandbox.h"
 
@@ -21,18 +22,9 @@
 #define HOLD_NS	      NS_PER_S /* tables that took long are kept so long for who asked for them */
 #define PATIENT_TRIES 8u       /* of a patient parser: then it has no child any more */
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	if (clock_gettime(clock, &now) != 0)
-		return 0;
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static struct mono mono_now(void)
 {
-	return (struct mono){ clock_ns(CLOCK_MONOTONIC) };
+	return (struct mono){ clock_read_ns(CLOCK_MONOTONIC) };
 }
 
 void parser_reply_free(struct parser_reply *r)
@@ -46,7 +38,7 @@ uint64_t parser_link_live_ns(const struct parser_link *l)
 {
 	clockid_t clock;
 
-	return l->pid > 0 && clock_getcpuclockid(l->pid, &clock) == 0 ? clock_ns(clock) : 0;
+	return l->pid > 0 && clock_getcpuclockid(l->pid, &clock) == 0 ? clock_read_ns(clock) : 0;
 }
 
 uint64_t parser_link_spent_ns(const struct parser_link *l)

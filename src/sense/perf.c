@@ -1,5 +1,6 @@
 /* perf.c - engine `perf`: perf events on the CPU clock, without special rights for one's own programs. */
 #include "sense/perf.h"
+#include "sense/clock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,19 +22,6 @@
 uint64_t perf_elapsed_ns(const struct sampler *s, uint64_t at_ns)
 {
 	return mono_elapsed_ns(s->settings.start, (struct mono){ at_ns });
-}
-
-static uint64_t clock_now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t now_ns(void)
-{
-	return clock_now_ns(CLOCK_MONOTONIC);
 }
 
 void perf_end(struct sampler *s)
@@ -224,16 +212,16 @@ static size_t sampler_wait_on(struct sampler *s, struct pollfd *out, size_t max)
 static void follow(struct sampler *s, const struct perf_record *record,
 		   const struct sampler_sink *sink)
 {
-	uint64_t began_ns = now_ns();
+	uint64_t began_ns = clock_read_ns(CLOCK_MONOTONIC);
 
 	perf_follow(s, record, sink);
-	s->aside_ns += now_ns() - began_ns;
+	s->aside_ns += clock_read_ns(CLOCK_MONOTONIC) - began_ns;
 }
 
 int perf_drain(struct sampler *s, const struct sampler_sink *sink, struct err *err)
 {
 	bool root_was_over = perf_follow_root_is_over(s);
-	uint64_t until_ns = now_ns() - (uint64_t)s->ahead_ns;
+	uint64_t until_ns = clock_read_ns(CLOCK_MONOTONIC) - (uint64_t)s->ahead_ns;
 	int error = perf_rings_look(&s->rings, until_ns, err);
 	struct perf_record record;
 
@@ -276,7 +264,7 @@ static void explain_children(struct sampler *s)
  * the next time only when this time has become a 1/COUNT_RARELY of the time passed. */
 static void count_now(struct sampler *s)
 {
-	uint64_t began_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	perf_events_count(&s->events, &s->counted_ns, &s->counted_lost);
 	s->counted_ns += s->closed_ns;
@@ -285,18 +273,18 @@ static void count_now(struct sampler *s)
 	s->next_count_ns = 0;
 	if (s->events.count > COUNT_ALWAYS)
 		s->next_count_ns =
-			now_ns() +
-			COUNT_RARELY * (clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+			clock_read_ns(CLOCK_MONOTONIC) +
+			COUNT_RARELY * (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 }
 
 /* The same for turns on a CPU, of which /proc has each thread's own. */
 static void count_turns(struct sampler *s)
 {
-	uint64_t began_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	s->turns = perf_threads_turns(s->threads);
-	s->next_turns_ns =
-		now_ns() + COUNT_RARELY * (clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+	s->next_turns_ns = clock_read_ns(CLOCK_MONOTONIC) +
+			   COUNT_RARELY * (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 }
 
 static void sampler_facts(struct sampler *s, struct sampler_facts *out)
@@ -306,9 +294,9 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 
 	explain_children(s);
 
-	if (is_over || now_ns() >= s->next_count_ns)
+	if (is_over || clock_read_ns(CLOCK_MONOTONIC) >= s->next_count_ns)
 		count_now(s);
-	if (is_over || now_ns() >= s->next_turns_ns)
+	if (is_over || clock_read_ns(CLOCK_MONOTONIC) >= s->next_turns_ns)
 		count_turns(s);
 	/* Since the last count: what ticks brought; the unsampled tail is taken to be as long as it was then. */
 	clock_ns = s->counted_ns + (s->given_ns - s->counted_given_ns);

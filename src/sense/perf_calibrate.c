@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sense/clock.h"
 #include "sense/perf.h"
 #include "sense/perf_work.h"
 
@@ -40,20 +41,12 @@ struct calibration {
 	size_t map_bytes;
 };
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* How many steps make a round. */
 static uint64_t steps_a_round(struct bench *bench)
 {
-	uint64_t steps = 0, began_ns = clock_ns();
+	uint64_t steps = 0, began_ns = clock_read_ns(CLOCK_MONOTONIC);
 
-	while (clock_ns() - began_ns < ROUND_NS / 4) {
+	while (clock_read_ns(CLOCK_MONOTONIC) - began_ns < ROUND_NS / 4) {
 		perf_work_walk(&bench->work, 10000);
 		steps += 10000;
 	}
@@ -83,7 +76,7 @@ static uint64_t on_cpu_ns(int fd)
 /* The child: never returns. It ends with us, or when it has spun too long. */
 static _Noreturn void spin(struct bench *bench, pid_t parent)
 {
-	uint64_t began_ns = clock_ns(), steps;
+	uint64_t began_ns = clock_read_ns(CLOCK_MONOTONIC), steps;
 	uint32_t round = 0;
 	int fd = open_clock();
 
@@ -92,7 +85,7 @@ static _Noreturn void spin(struct bench *bench, pid_t parent)
 		_exit(0);
 	perf_work_init(&bench->work, WORDS);
 	steps = steps_a_round(bench);
-	while (clock_ns() - began_ns < 10 * TOTAL_NS) {
+	while (clock_read_ns(CLOCK_MONOTONIC) - began_ns < 10 * TOTAL_NS) {
 		uint64_t at_ns;
 
 		if (atomic_load(&bench->asked) == round) {
@@ -116,7 +109,7 @@ static uint64_t run_round(struct bench *bench, uint64_t until_ns)
 
 	atomic_store(&bench->asked, round);
 	while (atomic_load(&bench->answered) != round) {
-		if (clock_ns() > until_ns)
+		if (clock_read_ns(CLOCK_MONOTONIC) > until_ns)
 			return 0;
 		nanosleep(&pause, NULL);
 	}
@@ -217,10 +210,10 @@ static int by_size(const void *a, const void *b)
 /* The middle of what rounds with the event took more than those before them, a tick. 0: unmeasured. */
 static uint64_t measure_ps(struct calibration *c)
 {
-	uint64_t end_ns = clock_ns() + TOTAL_NS, tick_ps[ROUNDS];
+	uint64_t end_ns = clock_read_ns(CLOCK_MONOTONIC) + TOTAL_NS, tick_ps[ROUNDS];
 	uint32_t rounds = 0;
 
-	for (uint32_t i = 0; i < ROUNDS && clock_ns() < end_ns; i++) {
+	for (uint32_t i = 0; i < ROUNDS && clock_read_ns(CLOCK_MONOTONIC) < end_ns; i++) {
 		uint64_t first_ns = take_round(c, i % 2 == 1, end_ns);
 		uint64_t second_ns = take_round(c, i % 2 == 0, end_ns);
 		uint64_t plain_ns = i % 2 == 0 ? first_ns : second_ns;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/scoped.h"
+#include "sense/clock.h"
 #include "sense/perf.h"
 #include "sense/perf_work.h"
 
@@ -53,14 +54,6 @@ struct couple {
 	int pipes[PIPES][2];
 };
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* In a child: ends with us. */
 static void settle(pid_t parent)
 {
@@ -89,9 +82,9 @@ static _Noreturn void be_first(const struct couple *c, pid_t parent)
 		uint64_t took_ns;
 
 		take_turns(c, works, WARM); /* what others left in the caches is not counted */
-		took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		took_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 		take_turns(c, works, TURNS);
-		took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - took_ns;
+		took_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - took_ns;
 		if (write(c->pipes[ANSWER][1], &took_ns, sizeof(took_ns)) != sizeof(took_ns))
 			break;
 	}
@@ -176,7 +169,7 @@ static int open_event(const struct perf_means *means, uint64_t period_ns, pid_t 
 static bool has_answer(const struct couple *c, uint64_t end_ns)
 {
 	struct pollfd answer = { .fd = c->pipes[ANSWER][0], .events = POLLIN };
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns = clock_read_ns(CLOCK_MONOTONIC);
 
 	return now_ns < end_ns && poll(&answer, 1, (int)((end_ns - now_ns) / NS_PER_MS) + 1) == 1;
 }
@@ -227,7 +220,7 @@ static uint64_t whole_ps(uint64_t part_ps, uint64_t jiffy_ns)
 static bool take_rounds(const struct couple *c, const struct perf_means *means, int from, int to,
 			uint64_t middle_ps[WAYS])
 {
-	uint64_t took_ps[WAYS][ROUNDS], end_ns = clock_ns(CLOCK_MONOTONIC) + TOTAL_NS / 2;
+	uint64_t took_ps[WAYS][ROUNDS], end_ns = clock_read_ns(CLOCK_MONOTONIC) + TOTAL_NS / 2;
 	uint32_t rounds = 0;
 	bool is_answered = true;
 

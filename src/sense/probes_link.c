@@ -11,21 +11,14 @@
 #include <bpf/libbpf.h>
 
 #include "core/scoped.h"
+#include "sense/clock.h"
 #include "sense/probes_parts.h"
 
 #define HALVINGS 32u
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void keep_slowest(uint64_t *slowest_ns, uint64_t since_ns)
 {
-	uint64_t took_ns = now_ns() - since_ns;
+	uint64_t took_ns = clock_read_ns(CLOCK_MONOTONIC) - since_ns;
 
 	if (took_ns > *slowest_ns)
 		*slowest_ns = took_ns;
@@ -201,7 +194,7 @@ static int open_single(const struct watch_source *s, uint32_t point, struct prob
 /* Entries end first: a return without an entry says nothing. */
 static void close_link(struct watch_source *s, struct probes_link *link)
 {
-	uint64_t since_ns = now_ns();
+	uint64_t since_ns = clock_read_ns(CLOCK_MONOTONIC);
 
 	if (!link->is_open)
 		return;
@@ -231,7 +224,7 @@ static struct probes_link *link_add(struct watch_source *s)
 static int open_link(struct watch_source *s, const uint32_t *points, uint32_t count,
 		     uint32_t number)
 {
-	uint64_t since_ns = now_ns();
+	uint64_t since_ns = clock_read_ns(CLOCK_MONOTONIC);
 	struct probes_link *link = link_add(s);
 
 	if (link == NULL)

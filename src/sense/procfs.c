@@ -279,7 +279,9 @@ int procfs_children(pid_t pid, const struct procfs_list *tids, struct procfs_lis
 
 		snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, tids->items[i]);
 		len = read_head(path, text, sizeof(text));
-		if (len > 0)
+		if (len == (ssize_t)sizeof(text) - 1)
+			error = -E2BIG; /* the last number may be cut: it would be another process's */
+		else if (len > 0)
 			error = add_numbers(text, list);
 		else if (len < 0 && len != -ESRCH)
 			error = (int)len;

@@ -67,7 +67,7 @@ struct procfs_process {
 int procfs_process(pid_t pid, struct procfs_process *out);
 
 /* The children of a process that its threads in `tids` have made, appended to what the list holds. -ENOMEM; -ENOENT: this kernel does
- * not list them. */
+ * not list them; -E2BIG: one thread has made more than can be read at once. */
 int procfs_children(pid_t pid, const struct procfs_list *tids, struct procfs_list *list);
 
 /* The processes there are whose parent is in `parents`, appended to what the list holds: slow, for where children are not listed. -ENOMEM. */

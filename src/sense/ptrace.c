@@ -9,25 +9,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "sense/clock.h"
 #include "sense/perf_open.h"
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-uint64_t ptrace_now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
-
-uint64_t ptrace_spent_ns(void)
-{
-	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
 
 static void sampler_close(struct sampler *s)
 {
@@ -166,7 +149,7 @@ static int sampler_drain(struct sampler *s, const struct sampler_sink *sink, str
 {
 	(void)err;
 	follow_root(s);
-	ptrace_tree_sweep(s, ptrace_now_ns(), sink);
+	ptrace_tree_sweep(s, clock_read_ns(CLOCK_MONOTONIC), sink);
 	spaces_mind(s->spaces, sink->renamed, sink->owner);
 	if (!is_tick_due(s))
 		return 0;

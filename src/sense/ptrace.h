@@ -49,6 +49,8 @@ struct sampler {
 	bool are_children_listed;
 	struct procfs_list tids, found, pids; /* kept for their memory */
 	uint64_t next_sweep_ns;
+	bool are_between;  /* in the sweep in work: processes in the middle of an exec */
+	uint32_t hurries;  /* sweeps in a row for their sake */
 	uint64_t ended_ns; /* CPU time of processes that have ended */
 	uint64_t last_ns;  /* elapsed time of the last tick */
 	uint64_t stops, stopped_ns, mended, cut, unread;
@@ -89,9 +91,5 @@ void ptrace_look(struct sampler *s, const struct sampler_sink *sink);
 
 /* May the process be looked at? 0, or says in three lines why not. */
 int ptrace_explain(const struct sampler_settings *settings, struct err *err);
-
-/* CLOCK_MONOTONIC; CPU time of this thread. */
-uint64_t ptrace_now_ns(void);
-uint64_t ptrace_spent_ns(void);
 
 #endif

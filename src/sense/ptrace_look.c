@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sense/clock.h"
 #include "sense/ptrace.h"
 #include "sense/ptrace_regs.h"
 
@@ -55,7 +56,7 @@ static bool is_alone(struct sampler *s, const struct perf_thread *thread)
 
 static void quarantine(struct sampler *s, struct ptrace_process *p)
 {
-	p->unread_until_ns = ptrace_now_ns() + QUARANTINE_NS;
+	p->unread_until_ns = clock_read_ns(CLOCK_MONOTONIC) + QUARANTINE_NS;
 	ptrace_tree_close_memory(s, p);
 }
 
@@ -161,7 +162,7 @@ static bool view(struct sampler *s, struct ptrace_process *p, const struct perf_
 	bool may_retry = true;
 
 	for (unsigned int i = 0; i < TRIES && may_retry; i++) {
-		if (ptrace_now_ns() < p->unread_until_ns)
+		if (clock_read_ns(CLOCK_MONOTONIC) < p->unread_until_ns)
 			return false;
 		if (p->mem_fd < 0 && ptrace_tree_open_memory(s, p) != 0)
 			return false;
@@ -197,18 +198,18 @@ static struct frame marker(struct str name)
 /* Files are mapped and unmapped without our knowledge. */
 static void read_maps(struct sampler *s, struct ptrace_process *p)
 {
-	uint64_t before_ns = ptrace_spent_ns();
+	uint64_t before_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	spaces_read(s->spaces, p->pid);
-	p->maps_ns = ptrace_now_ns();
-	p->maps_rest_ns = MAPS_RARELY * (ptrace_spent_ns() - before_ns);
+	p->maps_ns = clock_read_ns(CLOCK_MONOTONIC);
+	p->maps_rest_ns = MAPS_RARELY * (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
 }
 
 static bool are_maps_older(const struct ptrace_process *p, uint64_t age_ns)
 {
 	uint64_t rest_ns = p->maps_rest_ns > age_ns ? p->maps_rest_ns : age_ns;
 
-	return ptrace_now_ns() - p->maps_ns > rest_ns;
+	return clock_read_ns(CLOCK_MONOTONIC) - p->maps_ns > rest_ns;
 }
 
 static size_t walk_copy(struct sampler *s, struct ptrace_process *p, const struct stack_copy *copy,
@@ -248,7 +249,8 @@ static size_t walk(struct sampler *s, struct ptrace_process *p, struct perf_thre
 
 static struct tick take_owed(struct sampler *s, struct perf_thread *thread)
 {
-	uint64_t at_ns = mono_elapsed_ns(s->settings.start, (struct mono){ ptrace_now_ns() });
+	uint64_t at_ns =
+		mono_elapsed_ns(s->settings.start, (struct mono){ clock_read_ns(CLOCK_MONOTONIC) });
 	struct tick tick = { .weight_ns = thread->owed_ns,
 			     .state = STATE_RUNNING,
 			     .pid = thread->pid,

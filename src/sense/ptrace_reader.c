@@ -1,5 +1,6 @@
 /* ptrace_reader.c - a child that copies memory on request: two counters and a buffer that both see, and a futex. */
 #include "sense/ptrace_reader.h"
+#include "sense/clock.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -37,15 +38,6 @@ struct ptrace_reader {
 	bool is_stuck;
 	uint64_t ended_ns, killed;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	if (clock_gettime(clock, &now) != 0)
-		return 0;
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static struct timespec timespec_of(uint64_t ns)
 {
@@ -190,7 +182,7 @@ int ptrace_reader_start(struct ptrace_reader *r)
 
 ssize_t ptrace_reader_copy(struct ptrace_reader *r, int mem_fd, uint64_t address, size_t len)
 {
-	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + PTRACE_READER_NS, now_ns;
+	uint64_t until_ns = clock_read_ns(CLOCK_MONOTONIC) + PTRACE_READER_NS, now_ns;
 	struct desk *desk = r->desk;
 	uint32_t number, answered;
 
@@ -203,7 +195,7 @@ ssize_t ptrace_reader_copy(struct ptrace_reader *r, int mem_fd, uint64_t address
 	atomic_store(&desk->asked, number);
 	futex_wake(&desk->asked);
 	while ((answered = atomic_load(&desk->answered)) != number) {
-		now_ns = clock_ns(CLOCK_MONOTONIC);
+		now_ns = clock_read_ns(CLOCK_MONOTONIC);
 		if (now_ns >= until_ns) {
 			r->is_stuck = true;
 			return -ETIMEDOUT;
@@ -222,7 +214,8 @@ uint64_t ptrace_reader_live_ns(const struct ptrace_reader *r)
 {
 	clockid_t clock;
 
-	return r->child > 0 && clock_getcpuclockid(r->child, &clock) == 0 ? clock_ns(clock) : 0;
+	return r->child > 0 && clock_getcpuclockid(r->child, &clock) == 0 ? clock_read_ns(clock)
+									  : 0;
 }
 
 uint64_t ptrace_reader_spent_ns(const struct ptrace_reader *r)

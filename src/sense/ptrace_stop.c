@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sense/clock.h"
 #include "sense/ptrace_regs.h"
 
 #define PATIENCE_NS	 (250 * NS_PER_MS) /* for a thread to stop */
@@ -42,14 +43,6 @@ struct ptrace_stopper {
 	struct tracer *tracer;	       /* NULL: none yet */
 	struct tracer *left[MAX_LEFT]; /* NULL: free */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t left_ns)
 {
@@ -132,11 +125,11 @@ static void look(struct tracer *t)
 	if (!is_running(w->place_fd))
 		return;
 	t->seen.end = PTRACE_GONE;
-	began_ns = now_ns();
+	began_ns = clock_read_ns(CLOCK_MONOTONIC);
 	if (ptrace(PTRACE_INTERRUPT, w->tid, NULL, NULL) != 0)
 		return;
 	await(t);
-	t->seen.stopped_ns = now_ns() - began_ns;
+	t->seen.stopped_ns = clock_read_ns(CLOCK_MONOTONIC) - began_ns;
 }
 
 static void *trace(void *arg)
@@ -245,7 +238,7 @@ static bool has_answer(struct tracer *t, uint64_t until_ns)
 	uint32_t answered;
 
 	while ((answered = atomic_load(&t->answered)) != atomic_load(&t->asked)) {
-		uint64_t at_ns = now_ns();
+		uint64_t at_ns = clock_read_ns(CLOCK_MONOTONIC);
 
 		if (at_ns >= until_ns)
 			return false;
@@ -302,7 +295,7 @@ void ptrace_stopper_look(struct ptrace_stopper *s, const struct ptrace_wanted *w
 	t = s->tracer;
 	t->wanted = *wanted;
 	order(t);
-	if (!has_answer(t, now_ns() + PATIENCE_NS) && leave(s))
+	if (!has_answer(t, clock_read_ns(CLOCK_MONOTONIC) + PATIENCE_NS) && leave(s))
 		return;
 	has_answer(t, UINT64_MAX);
 	*out = t->seen;

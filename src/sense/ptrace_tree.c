@@ -6,9 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sense/clock.h"
+#include "sense/grow.h"
 #include "sense/ptrace.h"
 
 #define SWEEPS_RARELY 500u /* of the time passed, sweeps take one in so many */
+#define HURRIES_MOST  20u  /* sweeps in a row for the sake of execs under way */
 #define MEMS_MAX      256u /* open at a time */
 #define FEW_THREADS   64u  /* of a process: their children are listed one by one */
 #define NO_ADDRESS    ((off_t)0x7ffffffffffff000) /* beyond all that a process can map */
@@ -17,7 +20,8 @@ static void tell(const struct sampler *s, const struct sampler_sink *sink, struc
 		 const struct perf_thread *thread)
 {
 	life.tid = life.pid;
-	life.at_ns = mono_elapsed_ns(s->settings.start, (struct mono){ ptrace_now_ns() });
+	life.at_ns =
+		mono_elapsed_ns(s->settings.start, (struct mono){ clock_read_ns(CLOCK_MONOTONIC) });
 
 	if (sink == NULL)
 		return;
@@ -57,7 +61,7 @@ int ptrace_tree_open_memory(struct sampler *s, struct ptrace_process *p)
 	s->open_mems++;
 	/* In this order: what is read through it says when these mappings are no longer true. */
 	spaces_read(s->spaces, p->pid);
-	p->maps_ns = ptrace_now_ns();
+	p->maps_ns = clock_read_ns(CLOCK_MONOTONIC);
 	return 0;
 }
 
@@ -180,19 +184,12 @@ static uint32_t count_threads(struct sampler *s, pid_t pid)
 
 static int make_room(struct sampler *s)
 {
-	size_t room = s->process_room == 0 ? 16 : 2 * s->process_room;
-	struct ptrace_process *processes;
+	void *processes = s->processes;
+	int error = grow(&processes, &s->process_room, s->process_count + 1, PTRACE_PROCESSES_MAX,
+			 sizeof(*s->processes));
 
-	if (s->process_count < s->process_room)
-		return 0;
-	if (room > PTRACE_PROCESSES_MAX)
-		return -ENOMEM;
-	processes = realloc(s->processes, room * sizeof(*processes));
-	if (processes == NULL)
-		return -ENOMEM;
 	s->processes = processes;
-	s->process_room = room;
-	return 0;
+	return error == 0 ? 0 : -ENOMEM;
 }
 
 /* Its first thread may have ended before others. */
@@ -274,6 +271,12 @@ static void follow_exec(struct sampler *s, struct ptrace_process *p,
 	     thread);
 }
 
+/* In the middle of an exec the kernel does not say yet where the new program lies; 1 is for who may not know. */
+static bool is_between_programs(const struct procfs_process *facts)
+{
+	return facts->code == 0 || (facts->code > 1 && facts->stack == 0);
+}
+
 /* False: it has ended. */
 static bool sweep_process(struct sampler *s, struct ptrace_process *p,
 			  const struct sampler_sink *sink)
@@ -283,7 +286,9 @@ static bool sweep_process(struct sampler *s, struct ptrace_process *p,
 	if (procfs_process(p->pid, &facts) != 0 || facts.began_ticks != p->began_ticks ||
 	    has_ended(p->pid, &facts))
 		return false;
-	if (facts.code != p->code || facts.stack != p->stack)
+	if (is_between_programs(&facts))
+		s->are_between = true;
+	else if (facts.code != p->code || facts.stack != p->stack)
 		follow_exec(s, p, &facts, sink);
 	else if (facts.threads != count_threads(s, p->pid))
 		list_threads(s, p->pid, false, sink);
@@ -303,9 +308,8 @@ static void find_children(struct sampler *s)
 		for (; at != NULL && s->tids.count <= FEW_THREADS;
 		     at = perf_threads_next(s->threads, at))
 			procfs_list_add(&s->tids, (int)at->tid);
-		if (s->are_children_listed && s->tids.count <= FEW_THREADS)
-			procfs_children(p->pid, &s->tids, &s->found);
-		else
+		if (!s->are_children_listed || s->tids.count > FEW_THREADS ||
+		    procfs_children(p->pid, &s->tids, &s->found) == -E2BIG)
 			procfs_list_add(&s->pids, (int)p->pid);
 	}
 	if (s->pids.count > 0)
@@ -333,12 +337,17 @@ void ptrace_tree_sweep(struct sampler *s, uint64_t now_ns, const struct sampler_
 
 	if (now_ns < s->next_sweep_ns)
 		return;
-	before_ns = ptrace_spent_ns();
+	before_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	s->are_between = false;
 	for (size_t i = s->process_count; i > 0; i--)
 		if (!sweep_process(s, &s->processes[i - 1], sink))
 			remove_process(s, i - 1, sink);
 	enter_children(s, sink);
-	took_ns = ptrace_spent_ns() - before_ns;
+	took_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
 	s->aside_ns += took_ns;
-	s->next_sweep_ns = now_ns + SWEEPS_RARELY * took_ns;
+	/* An exec takes a tick or two; one that hangs is not worth more than some. */
+	s->hurries = s->are_between ? s->hurries + 1 : 0;
+	s->next_sweep_ns = now_ns;
+	if (s->hurries == 0 || s->hurries > HURRIES_MOST)
+		s->next_sweep_ns += SWEEPS_RARELY * took_ns;
 }

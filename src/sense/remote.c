@@ -18,6 +18,8 @@
 
 #include "core/scoped.h"
 #include "core/units.h"
+#include "sense/clock.h"
+#include "sense/sandbox.h"
 
 #define AVOIDED 16u
 #define PAGE	UINT64_C(4096)
@@ -33,21 +35,12 @@ struct remote {
 	struct remote_desk *desk;
 	pid_t child; /* 0: none */
 	int fd;	     /* a byte there is a request, a byte back its answer; -1: no child */
-	uint64_t hung;
 	struct {
 		pid_t pid;
 		uint64_t until_ns;
 	} avoided[AVOIDED];
 	size_t next_avoided;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 /* Page by page, so that the first that is missing ends it: the kernel promises no part of an element. */
 static void serve_one(struct remote_desk *d)
@@ -92,7 +85,7 @@ static int start(struct remote *r)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
 		return -errno;
-	r->child = fork();
+	r->child = sandbox_fork();
 	if (r->child == 0)
 		serve(r->desk, pair[1]);
 	close(pair[1]);
@@ -114,7 +107,8 @@ static void stop(struct remote *r)
 	if (r->child == 0)
 		return;
 	kill(r->child, SIGKILL);
-	waitpid(r->child, NULL, 0);
+	while (waitpid(r->child, NULL, __WALL) < 0 && errno == EINTR)
+		;
 	r->child = 0;
 }
 
@@ -153,7 +147,8 @@ void remote_close(struct remote *r)
 static bool is_avoided(const struct remote *r, pid_t pid)
 {
 	for (size_t i = 0; i < AVOIDED; i++)
-		if (r->avoided[i].pid == pid && now_ns() < r->avoided[i].until_ns)
+		if (r->avoided[i].pid == pid &&
+		    clock_read_ns(CLOCK_MONOTONIC) < r->avoided[i].until_ns)
 			return true;
 	return false;
 }
@@ -164,9 +159,8 @@ static void give_up(struct remote *r, pid_t pid)
 	size_t at = r->next_avoided++ % AVOIDED;
 
 	stop(r);
-	r->hung++;
 	r->avoided[at].pid = pid;
-	r->avoided[at].until_ns = now_ns() + REMOTE_AVOID_S * NS_PER_S;
+	r->avoided[at].until_ns = clock_read_ns(CLOCK_MONOTONIC) + REMOTE_AVOID_S * NS_PER_S;
 }
 
 size_t remote_read(struct remote *r, pid_t pid, uint64_t at, void *out, size_t bytes)
@@ -183,7 +177,7 @@ size_t remote_read(struct remote *r, pid_t pid, uint64_t at, void *out, size_t b
 	r->desk->at = at;
 	r->desk->bytes = bytes;
 	answer.fd = r->fd;
-	if (write(r->fd, &byte, 1) != 1 || poll(&answer, 1, REMOTE_PATIENCE_MS) != 1 ||
+	if (send(r->fd, &byte, 1, MSG_NOSIGNAL) != 1 || poll(&answer, 1, REMOTE_PATIENCE_MS) != 1 ||
 	    read(r->fd, &byte, 1) != 1) {
 		give_up(r, pid);
 		return 0;
@@ -193,9 +187,4 @@ size_t remote_read(struct remote *r, pid_t pid, uint64_t at, void *out, size_t b
 		got = bytes;
 	memcpy(out, r->desk->memory, got);
 	return got;
-}
-
-uint64_t remote_hung(const struct remote *r)
-{
-	return r->hung;
 }

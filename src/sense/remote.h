@@ -23,7 +23,4 @@ void remote_close(struct remote *r);
  * page that is not there. 0: none, not allowed, or the process is avoided. */
 size_t remote_read(struct remote *r, pid_t pid, uint64_t at, void *out, size_t bytes);
 
-/* How often the child had to be killed. */
-uint64_t remote_hung(const struct remote *r);
-
 #endif

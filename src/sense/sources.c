@@ -1,5 +1,6 @@
 /* sources.c - places in the sources, remembered by symbol. */
 #include "sense/sources.h"
+#include "sense/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -82,14 +83,6 @@ static void take_place(void *owner, uint64_t address, uint32_t line, const char 
 		*place = (struct source_place){ naming_keep(f->of->names, file, file_len), line };
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t parser_ns(const struct sources_of *of)
 {
 	struct parser_facts facts;
@@ -128,10 +121,10 @@ struct source_place sources_find(struct sources *s, const struct sources_of *of,
 	if (s->places == NULL)
 		return (struct source_place){ STR_EMPTY, 0 };
 	if (s->places[at].line == 0 && s->fd >= 0 && !symbol->is_plt) {
-		own_ns = thread_cpu_ns();
+		own_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 		others_ns = parser_ns(of);
 		read_unit(s, of, symbol);
-		own_ns = thread_cpu_ns() - own_ns;
+		own_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - own_ns;
 		s->own_ns += own_ns;
 		s->spent_ns += own_ns + (parser_ns(of) - others_ns);
 		if (s->spent_ns > SOURCES_MAX_NS)

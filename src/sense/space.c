@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/units.h"
+#include "sense/clock.h"
 #include "sense/debuginfod.h"
 #include "sense/kallsyms.h"
 #include "sense/maps.h"
@@ -123,15 +124,6 @@ void spaces_exit(struct spaces *s, pid_t pid)
 	processes_drop(s->processes, pid);
 }
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	if (clock_gettime(clock, &ts) != 0)
-		return 0;
-	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-}
-
 /* Lets go of a module that is of another build than what is mapped. */
 static void check_build(struct spaces *s, struct mapping *m)
 {
@@ -153,10 +145,10 @@ static void settle(struct spaces *s, struct mapping *m)
 
 	if (m->is_settled)
 		return;
-	now_ns = clock_ns(CLOCK_MONOTONIC_COARSE);
+	now_ns = clock_read_ns(CLOCK_MONOTONIC_COARSE);
 	if (now_ns < m->ask_again_ns)
 		return;
-	before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	before_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (m->kind == MAPPING_VDSO) {
 		m->module = modules_vdso(s->modules, &found);
 	} else if (m->kind == MAPPING_FILE) {
@@ -169,7 +161,7 @@ static void settle(struct spaces *s, struct mapping *m)
 	}
 	m->is_settled = !found.is_pending;
 	m->ask_again_ns = now_ns + ASK_AGAIN_NS;
-	s->table_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+	s->table_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
 	if (found.has_freed)
 		memset(s->known, 0, sizeof(s->known));
 }
@@ -287,10 +279,10 @@ static void ask_process(struct spaces *s, const struct stack_copy *copy, size_t 
 	jit = count > 0 ? processes_jit(s->processes, s->process) : NULL;
 	if (jit == NULL)
 		return;
-	before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	before_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	jit_look(jit, s->process->maps);
 	jit_ask(jit, &of, own, count);
-	s->table_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+	s->table_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
 }
 
 /* What the process says of its own code; that may change at any time, so it is not remembered here. */
@@ -325,13 +317,13 @@ static struct module_frames name_user(struct spaces *s, uint64_t pc, uint64_t at
 
 void spaces_read_kernel(struct spaces *s)
 {
-	uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t before_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	if (s->is_kernel_tried)
 		return;
 	s->is_kernel_tried = true;
 	(void)kallsyms_open(KALLSYMS_PATH, &s->kernel);
-	s->table_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+	s->table_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
 }
 
 static const struct frame *name_kernel(struct spaces *s, uint64_t pc)

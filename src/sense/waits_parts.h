@@ -68,10 +68,8 @@ struct waits_source {
 	const struct sampler_sink *sink; /* while there is one to give to */
 	uint64_t next_ns;		 /* of the next one */
 	uint64_t looks;			 /* from 1 */
-	uint32_t rate;
 	uint64_t visits, lost, unread;
 	uint64_t gone_ns[STATE_COUNT], gone_rest_ns; /* sums of threads that have ended */
-	uint64_t last_taken, last_switches;
 	struct frame path[SPACE_MAX_FRAMES + 2];
 };
 
@@ -98,8 +96,6 @@ bool waits_kernel_ns(const struct waits_source *s, uint64_t *out_ns);
 int waits_threads_open(struct waits_source *s);
 /* Gives it back, and all that is held. */
 void waits_threads_close(struct waits_source *s);
-/* NULL: not known. */
-struct waits_thread *waits_thread_find(struct waits_source *s, uint32_t tid);
 
 /* The thread, new if need be; NULL: there is no place left. */
 struct waits_thread *waits_thread_get(struct waits_source *s, const struct waits_head *head);

@@ -7,6 +7,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "sense/clock.h"
 #include "sense/waits_parts.h"
 
 #define LOOK_EVERY_NS \
@@ -15,10 +16,7 @@
 
 uint64_t waits_now_ns(const struct waits_source *s)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec - (uint64_t)s->ahead_ns;
+	return clock_read_ns(CLOCK_MONOTONIC) - (uint64_t)s->ahead_ns;
 }
 
 static int explain_engine(const struct sampler_ops *engine, struct err *err)
@@ -37,12 +35,13 @@ int waits_source_open(const struct waits_source_settings *settings, struct waits
 	if (settings->engine->spaces == NULL || settings->engine->thread == NULL)
 		return explain_engine(settings->engine, err);
 	s = calloc(1, sizeof(*s));
+	if (s != NULL)
+		s->stats_fd = -1;
 	if (s == NULL || waits_threads_open(s) < 0) {
 		waits_source_close(s);
 		return err_set(err, -ENOMEM, "cannot see waits: out of memory");
 	}
 	s->settings = *settings;
-	s->stats_fd = -1;
 	s->looks = 1;
 	s->ahead_ns = procfs_clock_ahead_ns();
 	s->settings.start.ns -= (uint64_t)s->ahead_ns;
@@ -67,8 +66,7 @@ void waits_source_close(struct waits_source *s)
 	if (s == NULL)
 		return;
 	waits_unload(s);
-	if (s->threads != NULL)
-		waits_threads_close(s);
+	waits_threads_close(s);
 	remote_close(s->remote);
 	free(s);
 }

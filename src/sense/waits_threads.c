@@ -43,7 +43,7 @@ static uint32_t *chain_of(struct waits_source *s, uint32_t tid)
 	return &s->buckets[tid % BUCKETS];
 }
 
-struct waits_thread *waits_thread_find(struct waits_source *s, uint32_t tid)
+static struct waits_thread *thread_find(struct waits_source *s, uint32_t tid)
 {
 	for (uint32_t at = *chain_of(s, tid); at != 0; at = s->threads[at - 1].next)
 		if (s->threads[at - 1].tid == tid)
@@ -53,7 +53,7 @@ struct waits_thread *waits_thread_find(struct waits_source *s, uint32_t tid)
 
 struct waits_thread *waits_thread_get(struct waits_source *s, const struct waits_head *head)
 {
-	struct waits_thread *thread = waits_thread_find(s, head->tid);
+	struct waits_thread *thread = thread_find(s, head->tid);
 	uint32_t *bucket = chain_of(s, head->tid), at;
 
 	if (thread != NULL && thread->gone_look != 0) {
@@ -93,17 +93,18 @@ void waits_thread_remove(struct waits_source *s, struct waits_thread *thread)
 
 struct waits_held *waits_hold(struct waits_source *s, const struct waits_head *head, uint32_t bytes)
 {
+	const size_t whole = sizeof(struct waits_held) + bytes;
 	struct waits_held *held;
 
-	if (s->held_bytes + bytes > WAITS_HELD_MOST)
+	if (s->held_bytes + whole > WAITS_HELD_MOST)
 		return NULL;
-	held = calloc(1, sizeof(*held) + bytes);
+	held = calloc(1, whole);
 	if (held == NULL)
 		return NULL;
 	held->head = *head;
 	held->from_ns = head->out_ns;
 	held->bytes = bytes;
-	s->held_bytes += bytes;
+	s->held_bytes += whole;
 	return held;
 }
 
@@ -111,6 +112,6 @@ void waits_let_go(struct waits_source *s, struct waits_held *held)
 {
 	if (held == NULL)
 		return;
-	s->held_bytes -= held->bytes;
+	s->held_bytes -= sizeof(*held) + held->bytes;
 	free(held);
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/units.h"
+#include "sense/clock.h"
 
 #define ROUND_NS      (30 * NS_PER_US)
 #define WARM_NS	      (20 * NS_PER_US)
@@ -29,14 +30,6 @@
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010u
 #endif
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 /* The program as a file that nobody else has. */
 static int make_file(void)
@@ -180,11 +173,12 @@ uint64_t watch_bodies_close(struct watch_bodies *bodies)
 /* Waits until the program has said something or has ended. */
 static int wait_for(struct watch_bodies *bodies)
 {
-	uint64_t until_ns = bodies->until_ns != 0 ? bodies->until_ns : now_ns() + TOTAL_NS;
+	uint64_t until_ns = bodies->until_ns != 0 ? bodies->until_ns
+						  : clock_read_ns(CLOCK_MONOTONIC) + TOTAL_NS;
 
 	for (;;) {
 		struct pollfd told = { .fd = bodies->socket, .events = POLLIN };
-		uint64_t at_ns = now_ns();
+		uint64_t at_ns = clock_read_ns(CLOCK_MONOTONIC);
 		int ready;
 
 		if (at_ns >= until_ns)
@@ -266,7 +260,7 @@ int watch_bodies_round(struct watch_bodies *bodies, uint32_t body, uint32_t call
 
 	if (calls == 0)
 		return -EINVAL;
-	bodies->until_ns = now_ns() + ROUND_MOST_NS;
+	bodies->until_ns = clock_read_ns(CLOCK_MONOTONIC) + ROUND_MOST_NS;
 	status = watch_bodies_call(bodies, WATCH_BODY_ANEW, 0, &told);
 	if (status == 0)
 		status = ask_for(bodies, ask, &told);
@@ -319,7 +313,7 @@ int watch_bodies_measure(struct watch_bodies *bodies, struct watch_body_price *p
 	uint32_t calls[WATCH_BODIES_MOST];
 	int status = count > 0 && count <= WATCH_BODIES_MOST ? 0 : -EINVAL;
 
-	bodies->until_ns = now_ns() + TOTAL_NS;
+	bodies->until_ns = clock_read_ns(CLOCK_MONOTONIC) + TOTAL_NS;
 	for (size_t i = 0; i < count && status == 0; i++) {
 		prices[i].ps = prices[i].fastest_ps = 0;
 		status = size_round(bodies, prices[i].body, &calls[i]);
