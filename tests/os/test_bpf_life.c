@@ -46,17 +46,8 @@ static void an_exec_keeps_the_pid_and_changes_the_code(void **state)
 
 static void a_program_that_waits_for_us_is_watched_from_its_exec(void **state)
 {
-	const char *argv[] = { busy, "threads", "1", "200", NULL };
-
 	(void)state;
-	watch_start_waiting(&w, argv);
-	watch_open(&w, 2 * NS_PER_MS, NULL, true);
-	watch_let_exec(&w);
-	watch_go(&w);
-	watch_run(&w, 20000);
-	watch_end(&w);
-	assert_true(w.facts.is_over);
-	assert_int_equal(w.life[LIFE_EXEC], 1);
+	watch_from_exec(&w, busy);
 	assert_share(w.weight_ns, watch_cpu_ns(&w), 95);
 	for (size_t i = 0; i < w.thread_count; i++)
 		if (w.threads[i].ticks > 0)
@@ -65,26 +56,9 @@ static void a_program_that_waits_for_us_is_watched_from_its_exec(void **state)
 
 static void a_late_attach_sees_all_of_200_threads(void **state)
 {
-	const char *argv[] = { busy, "crowd", "200", "8", NULL };
-	unsigned int seen = 0;
-
 	(void)state;
-	watch_start(&w, argv);
-	watch_hear(&w, "ready\n");
-	watch_open(&w, NS_PER_MS, NULL, false);
-	sampler_bpf.facts(w.sampler, &w.facts);
-	assert_int_equal(w.facts.threads, 201);
-	watch_go(&w);
-	watch_run(&w, 12000);
-	watch_end(&w);
-	assert_true(w.facts.is_over);
-	for (size_t i = 0; i < w.thread_count; i++)
-		seen += w.threads[i].ticks > 0;
-	print_message("%u threads ticked\n", seen);
-	assert_measured(seen >= 198);
-	assert_int_equal(w.facts.threads, 201);
+	assert_measured(watch_late_crowd(&w, busy) >= 198);
 	assert_share(w.weight_ns, watch_cpu_ns(&w), 80); /* 8 ms each: the tails are long */
-	assert_true(w.weight_ns <= w.facts.clock_ns);
 }
 
 static void what_ran_before_the_attach_is_not_weighed(void **state)
@@ -121,17 +95,8 @@ static void children_that_outlive_their_parent_keep_it_going(void **state)
 
 static void a_target_that_dies_at_once_is_no_error(void **state)
 {
-	const char *argv[] = { "/bin/true", NULL };
-
 	(void)state;
-	watch_start_waiting(&w, argv);
-	watch_open(&w, 10 * NS_PER_MS, NULL, true);
-	watch_let_exec(&w);
-	watch_run(&w, 4000);
-	watch_end(&w);
-	assert_true(w.facts.is_over);
-	assert_true(w.facts.clock_ns > 0);
-	assert_true(w.weight_ns <= w.facts.clock_ns);
+	watch_short_life(&w);
 }
 
 static void a_target_that_never_executes_is_over_when_it_ends(void **state)

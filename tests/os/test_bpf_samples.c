@@ -201,13 +201,7 @@ static void ticks_nobody_wants_still_weigh(void **state)
 	const char *argv[] = { busy, "threads", "2", "200", NULL };
 
 	(void)state;
-	watch_start(&w, argv);
-	w.skips_stacks = true;
-	watch_open(&w, NS_PER_MS, NULL, false);
-	watch_go(&w);
-	watch_run(&w, 20000);
-	watch_end(&w);
-	assert_int_equal(w.whole, 0);
+	watch_unwanted(&w, argv, NS_PER_MS);
 	assert_near_one("all weight by CPU time", ratio(w.weight_ns, watch_cpu_ns(&w)), 0.02);
 }
 

@@ -69,17 +69,8 @@ static void an_exec_gives_the_thread_a_new_name(void **state)
 
 static void a_program_that_waits_for_us_is_watched_from_its_exec(void **state)
 {
-	const char *argv[] = { busy, "threads", "1", "200", NULL };
-
 	(void)state;
-	watch_start_waiting(&w, argv);
-	watch_open(&w, 2 * NS_PER_MS, NULL, true);
-	watch_let_exec(&w);
-	watch_go(&w);
-	watch_run(&w, 20000);
-	watch_end(&w);
-	assert_true(w.facts.is_over);
-	assert_int_equal(w.life[LIFE_EXEC], 1);
+	watch_from_exec(&w, busy);
 	assert_share(w.weight_ns, watch_cpu_ns(&w), 95);
 	for (size_t i = 0; i < w.thread_count; i++)
 		if (w.threads[i].ticks > 0)
@@ -88,29 +79,14 @@ static void a_program_that_waits_for_us_is_watched_from_its_exec(void **state)
 
 static void a_late_attach_sees_all_of_200_threads(void **state)
 {
-	const char *argv[] = { busy, "crowd", "200", "8", NULL };
-	unsigned int seen = 0;
+	unsigned int seen;
 
 	(void)state;
-	watch_start(&w, argv);
-	watch_hear(&w, "ready\n");
-	watch_open(&w, NS_PER_MS, NULL, false);
-	sampler_perf.facts(w.sampler, &w.facts);
-	assert_int_equal(w.facts.threads, 201);
-	watch_go(&w);
-	watch_run(&w, 12000);
-	watch_end(&w);
-	assert_true(w.facts.is_over);
-	for (size_t i = 0; i < w.thread_count; i++)
-		seen += w.threads[i].ticks > 0;
-	print_message("%u threads ticked, %llu lost\n", seen,
-		      (unsigned long long)w.facts.lost_count);
+	seen = watch_late_crowd(&w, busy);
 	/* Of 8 ticks each; on a crowded machine some threads' are lost to the last, and counted. */
 	assert_measured(seen + w.facts.lost_count / 4 >= 198);
 	assert_measured(seen >= 100);
-	assert_int_equal(w.facts.threads, 201);
 	assert_share(w.weight_ns, watch_cpu_ns(&w), 80); /* 8 ms each: the tails are long */
-	assert_true(w.weight_ns <= w.facts.clock_ns);
 }
 
 static void children_that_outlive_their_parent_keep_it_going(void **state)
@@ -125,17 +101,8 @@ static void children_that_outlive_their_parent_keep_it_going(void **state)
 
 static void a_target_that_dies_at_once_is_no_error(void **state)
 {
-	const char *argv[] = { "/bin/true", NULL };
-
 	(void)state;
-	watch_start_waiting(&w, argv);
-	watch_open(&w, 10 * NS_PER_MS, NULL, true);
-	watch_let_exec(&w);
-	watch_run(&w, 4000);
-	watch_end(&w);
-	assert_true(w.facts.is_over);
-	assert_true(w.facts.clock_ns > 0);
-	assert_true(w.weight_ns <= w.facts.clock_ns);
+	watch_short_life(&w);
 }
 
 static void a_target_that_never_executes_is_over_when_it_ends(void **state)

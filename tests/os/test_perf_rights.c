@@ -21,7 +21,7 @@ static const char *busy; /* the target program */
 static struct watch w;
 
 /* How a case ended in the child that gave up its rights. */
-enum verdict { GOOD, BAD, NOT_HERE };
+enum verdict { GOOD, BAD, NOT_HERE, TOO_LITTLE };
 
 static int64_t paranoid(void)
 {
@@ -94,20 +94,19 @@ static enum verdict watch_own_program(void)
 	watch_end(&w);
 	printf("%llu ticks, %.3f of the CPU time, kernel stacks: %s\n", (unsigned long long)w.ticks,
 	       (double)w.weight_ns / (double)watch_cpu_ns(&w), w.kernel_stacks);
-	return w.facts.is_over && w.weight_ns * 100 >= watch_cpu_ns(&w) * 96 &&
-			       w.weight_ns * 100 <= watch_cpu_ns(&w) * 102
-		       ? GOOD
-		       : BAD;
+	if (!w.facts.is_over || w.weight_ns * 100 > watch_cpu_ns(&w) * 102)
+		return BAD;
+	return w.weight_ns * 100 >= watch_cpu_ns(&w) * 96 ? GOOD : TOO_LITTLE;
 }
 
 /* Without rights time in the kernel is not seen: of a program that only spins some percent, but what other work on the machine
  * makes the kernel do in its time comes on top of that. */
 static enum verdict sample_own_program(void)
 {
-	enum verdict verdict = BAD;
+	enum verdict verdict = TOO_LITTLE;
 
 	become_nobody();
-	for (int i = 0; i < 3 && verdict == BAD; i++)
+	for (int i = 0; i < 3 && verdict == TOO_LITTLE; i++)
 		verdict = watch_own_program();
 	return verdict;
 }

@@ -115,7 +115,7 @@ static void open_waits(struct seen *seen, bool starts_at_exec, struct mono start
 		return;
 	print_message("%s\n%s\n%s\n", err.msg, err.works, err.mend);
 	watch_kill(&seen->watch);
-	if (code == -EPERM || code == -ENOTSUP)
+	if (!watch_may_bpf())
 		skip();
 	fail();
 }

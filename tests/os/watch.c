@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -187,9 +189,30 @@ void watch_open(struct watch *w, uint64_t period_ns, const char *switched_off, b
 	print_message("%s\n%s\n%s\n", err.msg, err.works, err.mend);
 	kill(w->pid, SIGKILL);
 	waitpid(w->pid, NULL, 0);
+	if (strcmp(watch_engine->name, "bpf") == 0 && watch_may_bpf())
+		fail_msg("our programs are refused, and one that does nothing is not");
 	if (error == -EACCES || error == -EPERM || error == -ENOSYS || error == -ENOENT)
 		skip();
 	fail();
+}
+
+bool watch_may_bpf(void)
+{
+	const struct bpf_insn nothing[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K },
+					    { .code = BPF_JMP | BPF_EXIT } };
+	union bpf_attr load = { .prog_type = BPF_PROG_TYPE_PERF_EVENT,
+				.insns = (uintptr_t)nothing,
+				.insn_cnt = 2,
+				.license = (uintptr_t) "GPL" };
+	int fd;
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
+		return false;
+	fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof(load));
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
 }
 
 void watch_go(struct watch *w)
@@ -237,6 +260,68 @@ void watch_whole(struct watch *w, const char *const argv[], uint64_t period_ns,
 	watch_run(w, 20000);
 	watch_end(w);
 	assert_true(w->facts.is_over);
+}
+
+void watch_unwanted(struct watch *w, const char *const argv[], uint64_t period_ns)
+{
+	watch_start(w, argv);
+	w->skips_stacks = true;
+	watch_open(w, period_ns, NULL, false);
+	watch_go(w);
+	watch_run(w, 20000);
+	watch_end(w);
+	assert_int_equal(w->whole, 0);
+}
+
+void watch_from_exec(struct watch *w, const char *busy)
+{
+	const char *argv[] = { busy, "threads", "1", "200", NULL };
+
+	watch_start_waiting(w, argv);
+	watch_open(w, 2 * NS_PER_MS, NULL, true);
+	watch_let_exec(w);
+	watch_go(w);
+	watch_run(w, 20000);
+	watch_end(w);
+	assert_true(w->facts.is_over);
+	assert_int_equal(w->life[LIFE_EXEC], 1);
+}
+
+unsigned int watch_late_crowd(struct watch *w, const char *busy)
+{
+	const char *argv[] = { busy, "crowd", "200", "8", NULL };
+	unsigned int seen = 0;
+
+	watch_start(w, argv);
+	watch_hear(w, "ready\n");
+	watch_open(w, NS_PER_MS, NULL, false);
+	watch_engine->facts(w->sampler, &w->facts);
+	assert_int_equal(w->facts.threads, 201);
+	watch_go(w);
+	watch_run(w, 12000);
+	watch_end(w);
+	assert_true(w->facts.is_over);
+	assert_int_equal(w->facts.threads, 201);
+	assert_true(w->weight_ns <= w->facts.clock_ns);
+	for (size_t i = 0; i < w->thread_count; i++)
+		seen += w->threads[i].ticks > 0;
+	print_message("%u threads ticked, %llu ticks lost\n", seen,
+		      (unsigned long long)w->facts.lost_count);
+	return seen;
+}
+
+void watch_short_life(struct watch *w)
+{
+	const char *argv[] = { "/bin/true", NULL };
+
+	watch_start_waiting(w, argv);
+	watch_open(w, 10 * NS_PER_MS, NULL, true);
+	watch_let_exec(w);
+	watch_run(w, 4000);
+	watch_end(w);
+	assert_true(w->facts.is_over);
+	assert_true(w->facts.clock_ns > 0);
+	assert_true(w->weight_ns <= w->facts.clock_ns);
 }
 
 void watch_kill(struct watch *w)

@@ -70,8 +70,12 @@ void watch_let_exec(struct watch *w);
 /* Waits until the target has said `text`. */
 void watch_hear(struct watch *w, const char *text);
 
-/* Opens the engine on it. Skips the test, with the reason, where the kernel refuses perf events altogether. */
+/* Opens the engine on it. Skips the test, with the reason, where the kernel refuses perf events altogether, or, to engine bpf, the
+ * simplest of programs: one that refuses ours only is a failure. */
 void watch_open(struct watch *w, uint64_t period_ns, const char *switched_off, bool starts_at_exec);
+
+/* Does this kernel describe its types and take a BPF program that does nothing? */
+bool watch_may_bpf(void);
 
 /* Lets the target begin. */
 void watch_go(struct watch *w);
@@ -88,6 +92,20 @@ void watch_end(struct watch *w);
 /* A whole run: starts the program, samples it until it and its children have ended by themselves, and closes. */
 void watch_whole(struct watch *w, const char *const argv[], uint64_t period_ns,
 		 const char *switched_off);
+
+/* The same for one whose ticks nobody wants the stacks of. */
+void watch_unwanted(struct watch *w, const char *const argv[], uint64_t period_ns);
+
+/* Runs that every engine must stand; what each of them sees of it is for its own test to judge. `busy`: the target program. */
+
+/* One thread of 200 ms, watched from the exec of its program, which is seen. */
+void watch_from_exec(struct watch *w, const char *busy);
+
+/* Attaches to a process of 201 threads, all of which are known then; 200 of them run 8 ms each. How many of all have ticked. */
+unsigned int watch_late_crowd(struct watch *w, const char *busy);
+
+/* A program that ends at once. */
+void watch_short_life(struct watch *w);
 
 /* Ends the target when no sampler was opened on it. */
 void watch_kill(struct watch *w);

@@ -4,7 +4,7 @@
  *   busy late N MS         spins MS, then N threads of MS each are made
  *   busy churn N MS        N threads, two at a time; prints the whole process's time for the main thread
  *   busy forks N MS        N children, one after the other
- *   busy orphan MS         ends at once; its child spins on for MS
+ *   busy orphan MS [MS]    its child spins for MS; it ends at once itself, or when it has spun for so long
  *   busy kernel MS         reads zeros: nearly all in the kernel
  *   busy exec MS PROGRAM [MS]   spins MS as "before", then executes PROGRAM (busy itself, "threads 1 MS", 100 of them)
  * Begins when a byte arrives on stdin; ends each line "TID NS". */
@@ -84,6 +84,8 @@ static void make_threads(int count, int is_gated)
 	static pthread_t threads[CROWD_MAX];
 	pthread_attr_t attr;
 
+	if (count > CROWD_MAX)
+		_exit(2);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 65536);
 	for (int i = 0; i < count; i++)
@@ -152,8 +154,6 @@ int main(int argc, char **argv)
 	const char *ms = argc > 3 ? argv[3] : argc > 2 ? argv[2] : "0";
 
 	budget_ns = (uint64_t)strtol(ms, NULL, 10) * 1000000u;
-	if (count > CROWD_MAX)
-		return 2;
 	say("here\n"); /* what comes before is not the test's */
 	if (strcmp(kind, "crowd") == 0) {
 		pthread_barrier_init(&gate, NULL, (unsigned int)count + 1);
@@ -174,7 +174,9 @@ int main(int argc, char **argv)
 		churn(count);
 	} else if (strcmp(kind, "orphan") == 0) {
 		if (fork() == 0)
-			spin(budget_ns);
+			spin((uint64_t)count * 1000000u);
+		else if (argc > 3)
+			spin(strtoull(argv[3], NULL, 10) * 1000000u);
 	} else if (strcmp(kind, "kernel") == 0) {
 		read_zeros();
 	} else if (strcmp(kind, "exec") == 0) {
