@@ -187,6 +187,7 @@ static void code_is_what_lay_there_when_the_sample_was_taken(void **state)
 	assert_int_equal(code.until_ns, 200);
 	assert_true(jitfile_find(&f, fd, 0x7000, 0, &code));
 	assert_int_equal(code.line, 12);
+	assert_int_equal(code.file_bytes, strlen("made.js"));
 	assert_memory_equal(code.file, "made.js", code.file_bytes);
 	assert_int_equal(f.index.rejected, 0);
 	jitfile_free(&f);

@@ -80,6 +80,8 @@ static void what_is_written_is_what_is_read(void **state)
 		assert_int_equal(m.is_end, all[i].is_end);
 		assert_int_equal(m.is_of_parent, all[i].is_of_parent);
 		assert_int_equal(m.name.len, all[i].name.len);
+		if (m.name.len > 0)
+			assert_memory_equal(m.name.bytes, all[i].name.bytes, m.name.len);
 	}
 	assert_int_equal(mark_format(&all[0], bytes, 5, &len), -ENAMETOOLONG);
 }

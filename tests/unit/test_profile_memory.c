@@ -10,34 +10,8 @@
 
 #include <cmocka.h>
 
+#include "failing_alloc.h"
 #include "profile_stage.h"
-
-/* The program is linked with --wrap for these: it counts, and can make the n-th one fail. */
-static long allocations, fails_at = -1;
-
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's --wrap asks for these names */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_reallocarray(void *old, size_t count, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_reallocarray(void *old, size_t count, size_t size);
-
-void *__wrap_malloc(size_t size)
-{
-	return allocations++ == fails_at ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return allocations++ == fails_at ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_reallocarray(void *old, size_t count, size_t size)
-{
-	return allocations++ == fails_at ? NULL : __real_reallocarray(old, count, size);
-}
-/* NOLINTEND(bugprone-reserved-identifier) */
 
 static void no_memory_is_said_and_leaks_nothing(void **state)
 {

@@ -1,37 +1,10 @@
 /* test_tasks_memory.c - tasks when memory runs out, at each allocation in turn: nothing that was weighed is lost, and a save that
  * could not be told is told the next time. */
 #include <errno.h>
-
-#include "tasks_stage.h"
-
 #include <stdlib.h>
 
-/* The program is linked with --wrap for these: it counts, and can make the n-th one fail. */
-static long allocations, fails_at = -1;
-
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's --wrap asks for these names */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_reallocarray(void *old, size_t count, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_reallocarray(void *old, size_t count, size_t size);
-
-void *__wrap_malloc(size_t size)
-{
-	return allocations++ == fails_at ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return allocations++ == fails_at ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_reallocarray(void *old, size_t count, size_t size)
-{
-	return allocations++ == fails_at ? NULL : __real_reallocarray(old, count, size);
-}
-/* NOLINTEND(bugprone-reserved-identifier) */
+#include "failing_alloc.h"
+#include "tasks_stage.h"
 
 static void no_memory_to_begin_with_is_said(void **state)
 {

@@ -10,33 +10,7 @@
 #include "core/calls.h"
 #include "core/frames.h"
 #include "core/units.h"
-
-/* The program is linked with --wrap for these: the n-th one fails. */
-static long allocations, fails_at = -1;
-
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's --wrap asks for these names */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_reallocarray(void *old, size_t count, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_reallocarray(void *old, size_t count, size_t size);
-
-void *__wrap_malloc(size_t size)
-{
-	return allocations++ == fails_at ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return allocations++ == fails_at ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_reallocarray(void *old, size_t count, size_t size)
-{
-	return allocations++ == fails_at ? NULL : __real_reallocarray(old, count, size);
-}
-/* NOLINTEND(bugprone-reserved-identifier) */
+#include "failing_alloc.h"
 
 #define WINDOWS 40u
 #define STEPS	30u
