@@ -77,6 +77,7 @@ names_lack() {
 DEBUGINFOD_CACHE_PATH=$place/cache1
 export DEBUGINFOD_CACHE_PATH
 run "$tare" record -q --every 1ms --price 100% -o off.tare -- ./secret 40
+check 'its functions have samples' names_have off.tare '^\[secret+0x'
 check 'a server is not asked unless that is wanted' names_lack off.tare secret_work
 check 'nothing was fetched' test ! -e "$DEBUGINFOD_CACHE_PATH"
 run "$tare" record -q --debuginfod --every 1ms --price 100% -o on.tare -- ./secret 100

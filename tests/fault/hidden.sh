@@ -75,11 +75,16 @@ seen_by() {
 	[ "$status" -eq 0 ] && out_has alpha && out_has beta && out_has gamma_ && out_lacks wrong_
 }
 
+engines='perf ptrace'
+if "$tare" record -q --engine bpf -f -o h.tare -- true 2>err || ! grep -q BPF err; then
+	engines="$engines bpf"
+fi
+
 # meet WAY TRY...: by each engine, if TRY works.
 meet() {
 	way=$1
 	shift
-	for engine in perf ptrace; do
+	for engine in $engines; do
 		if "$@" >/dev/null 2>&1; then
 			check "$way: its names are those of what runs, by engine $engine" seen_by "$engine" "$way"
 		else

@@ -16,7 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		return 0;
 	if (task_name_cut(mark.name).len > TASK_NAME_MOST_BYTES ||
 	    mark_format(&mark, again, sizeof(again), &len) < 0 || !mark_parse(again, len, &same) ||
-	    same.is_end != mark.is_end || same.is_of_parent != mark.is_of_parent)
+	    same.is_end != mark.is_end || same.is_of_parent != mark.is_of_parent ||
+	    same.name.len != mark.name.len ||
+	    (mark.name.len > 0 && memcmp(same.name.bytes, mark.name.bytes, mark.name.len) != 0))
 		abort();
 	return 0;
 }

@@ -30,11 +30,13 @@ expect() {
 	bad=1
 }
 
-# ended NAME RESULT...: writes the log.
+# ended NAME RESULT...: writes the log; each with $code, and $said behind what it says.
+code=1
+said=
 ended() {
 	: >"$log"
 	while [ $# -gt 0 ]; do
-		printf '{"name": "tare:%s", "result": "%s", "stdout": "first"}\n' "$1" "$2" >>"$log"
+		printf '{"name": "tare:%s", "result": "%s", "returncode": %s, "stdout": "first %s"}\n' "$1" "$2" "$code" "$said" >>"$log"
 		shift 2
 	done
 }
@@ -44,6 +46,15 @@ expect 0 'a test that passes alone must be let pass'
 [ "$(grep -c second "$log") $(grep -c first "$log")" = '1 2' ] || { echo 'again_test.sh: what passed is not in the log' >&2; bad=1; }
 ended 'os / late' FAIL
 SECOND=FAIL expect 1 'a test that fails twice must fail'
+ended 'os / late' FAIL
+SECOND=SKIP expect 1 'a skip is no pass'
+code=-11
+ended 'os / late' FAIL
+expect 1 'a crash is not late'
+code=1 said='ERROR: AddressSanitizer: heap-use-after-free'
+ended 'os / late' FAIL
+expect 1 'nor what a sanitizer stopped'
+said=
 ended 'unit / sums' FAIL
 expect 1 'no clock judges sums'
 ended 'os / late' FAIL 'unit / sums' FAIL
