@@ -44,8 +44,8 @@ struct parser_ask {
 struct parser_link {
 	struct care care;
 	const char *comm; /* of its children; NULL: ours */
-	bool is_patient; /* waits for every answer, and tries again at once a few times */
-	pid_t pid;	 /* 0: none runs */
+	bool is_patient;  /* waits for every answer, and tries again at once a few times */
+	pid_t pid;	  /* 0: none runs */
 	int socket;
 	/* the question in work */
 	bool is_busy;
