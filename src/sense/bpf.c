@@ -282,4 +282,6 @@ const struct sampler_ops sampler_bpf = {
 	.calibrate = sampler_calibrate,
 	.facts = sampler_facts,
 	.close = sampler_close,
+	.spaces = perf_spaces,
+	.thread = perf_thread_of,
 };

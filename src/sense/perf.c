@@ -333,12 +333,12 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 	};
 }
 
-static struct spaces *sampler_spaces(struct sampler *s)
+struct spaces *perf_spaces(struct sampler *s)
 {
 	return s->spaces;
 }
 
-static bool sampler_thread(struct sampler *s, uint32_t pid, uint32_t tid, struct frame *out)
+bool perf_thread_of(struct sampler *s, uint32_t pid, uint32_t tid, struct frame *out)
 {
 	const struct perf_thread *thread = perf_threads_find(s->threads, tid);
 
@@ -357,6 +357,6 @@ const struct sampler_ops sampler_perf = {
 	.calibrate = perf_calibrate,
 	.facts = sampler_facts,
 	.close = sampler_close,
-	.spaces = sampler_spaces,
-	.thread = sampler_thread,
+	.spaces = perf_spaces,
+	.thread = perf_thread_of,
 };

@@ -101,6 +101,10 @@ uint64_t perf_elapsed_ns(const struct sampler *s, uint64_t at_ns);
 struct tick perf_tick(struct sampler *s, const struct perf_thread *thread, uint64_t at_ns,
 		      uint64_t weight_ns);
 
+/* sampler_ops.spaces and sampler_ops.thread of an engine that keeps these here. */
+struct spaces *perf_spaces(struct sampler *s);
+bool perf_thread_of(struct sampler *s, uint32_t pid, uint32_t tid, struct frame *out);
+
 /* The time between two ticks of the kernel's own: what its coarse clocks go by. 0: it has none. */
 uint64_t perf_jiffy_ns(void);
 

@@ -1,5 +1,5 @@
 /* test_waits.c - on the real kernel: running, waiting and runnable of each thread are its wall time, and it waited where it did.
- * Usage: test_waits WAITER */
+ * Usage: test_waits WAITER ENGINE */
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -106,7 +106,7 @@ static void open_waits(struct seen *seen, bool starts_at_exec, struct mono start
 	struct waits_source_settings settings = { .pid = seen->watch.pid,
 						  .starts_at_exec = starts_at_exec,
 						  .start = start,
-						  .engine = &sampler_perf,
+						  .engine = watch_engine,
 						  .sampler = seen->watch.sampler };
 	struct err err = ERR_EMPTY;
 	int code = waits_source_open(&settings, &seen->waits, &err);
@@ -129,11 +129,11 @@ static void go_on(struct seen *seen, unsigned ms)
 	struct pollfd fds[4];
 
 	while (now_ns() < until_ns && !w->facts.is_over) {
-		poll(fds, (nfds_t)sampler_perf.wait_on(w->sampler, fds, 4), 50);
+		poll(fds, (nfds_t)watch_engine->wait_on(w->sampler, fds, 4), 50);
 		waits_source_peek(seen->waits, &w->sink);
-		assert_int_equal(sampler_perf.drain(w->sampler, &w->sink, &err), 0);
+		assert_int_equal(watch_engine->drain(w->sampler, &w->sink, &err), 0);
 		waits_source_take(seen->waits, &w->sink);
-		sampler_perf.facts(w->sampler, &w->facts);
+		watch_engine->facts(w->sampler, &w->facts);
 	}
 	waits_source_end(seen->waits, &w->sink);
 }
@@ -283,8 +283,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_wait_under_way_at_both_ends_is_seen_with_its_stack),
 	};
 
-	if (argc < 2)
+	if (argc < 3)
 		return 77;
 	waiter = argv[1];
+	watch_engine = strcmp(argv[2], "bpf") == 0 ? &sampler_bpf : &sampler_perf;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
