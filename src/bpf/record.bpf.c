@@ -273,6 +273,7 @@ int record_tick(struct bpf_perf_event_data *ctx)
 
 	if (member == NULL || member->is_waiting)
 		return 0;
+	add(&counts.met, 1);
 	began_ns = is_timed ? bpf_ktime_get_ns() : 0;
 	tick(ctx, task, member);
 	if (is_timed)

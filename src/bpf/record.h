@@ -166,12 +166,13 @@ struct record_counts {
 	uint64_t took_ns;   /* by our programs, where the kernel does not count it itself */
 	uint64_t lives;	    /* given so far */
 	uint64_t owed_ns;   /* of gone_ns, what no sample has weighed; first ticks take from it */
+	uint64_t met;	    /* ticks that met a thread of the tree */
 };
 
 _Static_assert(sizeof(struct record_chunk) <= 4096 - 96, "a chunk and the kernel's words: a page");
 _Static_assert(sizeof(struct record_space) <= 8192 - 96, "the same, two pages");
 _Static_assert(sizeof(struct record_sample) == 40, "shared with the kernel");
 _Static_assert(sizeof(struct record_left) == 200, "shared with the kernel");
-_Static_assert(sizeof(struct record_counts) == 64, "shared with the kernel");
+_Static_assert(sizeof(struct record_counts) == 72, "shared with the kernel");
 
 #endif

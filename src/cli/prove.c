@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/prove.h"
+#include "cli/record.h"
 #include "cli/run.h"
 #include "core/scoped.h"
 
@@ -21,6 +22,8 @@ static const struct opt prove_opt_rows[] = {
 	  "pairs of runs without and with measuring, at each of the two" },
 	{ "time", 't', OPT_DURATION, offsetof(struct prove_opts, limit_ns), "LIMIT", "10min",
 	  "begin no more pairs that would end after this time" },
+	{ "engine", 0, OPT_TEXT, offsetof(struct prove_opts, engine), "NAME", NULL,
+	  "what takes samples, as of tare record" },
 	{ "seed", 0, OPT_COUNT, offsetof(struct prove_opts, seed), "N", NULL,
 	  "order the runs as the one with this seed did" },
 	{ "json", 'j', OPT_FLAG, offsetof(struct prove_opts, is_json), NULL, NULL,
@@ -56,6 +59,12 @@ static int check_target(const struct prove_opts *o, struct err *err)
 		err_set(err, -EINVAL, "cannot prove without a command");
 		return err_mend(err, "tare prove -- ./job");
 	}
+	if (o->is_watch && o->engine != NULL) {
+		err_set(err, -EINVAL, "cannot prove a watch by engine '%.40s'", o->engine);
+		return err_mend(err, "leave --engine out: it is for tare prove -- CMD");
+	}
+	if (record_engine_check(o->engine, err) < 0)
+		return -EINVAL;
 	if (o->is_watch && o->pattern_count == 0) {
 		err_set(err, -EINVAL, "cannot prove a watch of nothing");
 		return err_mend(err, "tare prove --watch FUNC... -- %s", o->command[0]);

@@ -18,7 +18,8 @@
 struct prove_opts {
 	bool is_watch, is_json, is_quiet;
 	uint64_t price_ppm, pairs, limit_ns, seed;
-	char **patterns; /* functions to watch */
+	const char *engine; /* of record; NULL: what it takes by itself */
+	char **patterns;    /* functions to watch */
 	size_t pattern_count;
 	char **command;
 };

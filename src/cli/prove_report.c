@@ -44,6 +44,8 @@ static void put_rung(struct screen *s, const struct prove_opts *o, const struct 
 	text_put_price(&t, out->rung.price_ppm);
 	if (out->rung.is_dear && !o->is_watch)
 		text_put(&t, " --every 200us --full");
+	if (o->engine != NULL)
+		text_printf(&t, " --engine %s", o->engine);
 	screen_put(s, text_chars(&t));
 	screen_to(s, CLAIMED_AT);
 	screen_put(s, "by the label");

@@ -15,7 +15,7 @@
 #include "core/scoped.h"
 
 #define FILE_NAME "run.tare"
-#define MOST_OWN  12u /* words in front of names and command */
+#define MOST_OWN  14u /* words in front of names and command */
 
 /* What a run's process tells us by a pipe, whole or not at all. */
 struct told {
@@ -142,6 +142,9 @@ static bool add_own_words(const struct prove_place *p, const struct prove_rung *
 		is_done = is_done && add_word(line, count, own[i]);
 	for (size_t i = 0; i < ARRAY_LEN(dear) && rung->is_dear && !p->opts->is_watch; i++)
 		is_done = is_done && add_word(line, count, dear[i]);
+	if (p->opts->engine != NULL)
+		is_done = is_done && add_word(line, count, "--engine") &&
+			  add_word(line, count, p->opts->engine);
 	return is_done;
 }
 

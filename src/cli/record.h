@@ -19,7 +19,7 @@ struct record_opts {
 	struct run_opts run;
 	uint64_t every_ns, slots;
 	const char *engine; /* NULL: the best one that is permitted */
-	const char *clock; /* "cpu" or "wall" */
+	const char *clock;  /* "cpu" or "wall" */
 	bool is_full, asks_servers;
 	struct task_opts tasks;
 };

@@ -79,6 +79,9 @@ void record_label_engine(struct session *s)
 	s->switches = facts.switches > s->run.job_switches ? facts.switches : s->run.job_switches;
 	move_table_cost(s, &facts);
 	move_aside_cost(s, facts.aside_ns);
+	/* Ticks that did not meet the job are no part of its account, but of the price. */
+	s->run.window.sample_ns += facts.missed_ns - s->run.missed_ns;
+	s->run.missed_ns = facts.missed_ns;
 	record_waits_label(s);
 }
 

@@ -122,6 +122,7 @@ struct run {
 	struct ledger_row window; /* the open one; ids unused */
 	uint64_t cpu_seen_ns;	  /* own CPU time up to the last part that was booked */
 	uint64_t cpu_other_ns;	  /* of children of ours: calibration, readers of lines */
+	uint64_t missed_ns;	  /* of CPUs that our ticks found without the job */
 	struct clock_steps clocks;
 	uint64_t
 		job_switches; /* of a command that has ended, by the kernel's account; 0: not known */

@@ -170,7 +170,7 @@ void run_label_price(struct run *r)
 	l->save_ns = total.save_ns + r->window.save_ns;
 	l->start_ns = total.start_ns + r->window.start_ns;
 	l->fixed_ns = total.fixed_ns + r->window.fixed_ns;
-	l->own_cpu_ns = own_cpu_ns() + r->cpu_other_ns;
+	l->own_cpu_ns = own_cpu_ns() + r->cpu_other_ns + r->missed_ns;
 	l->own_rss_bytes = most_rss_bytes();
 }
 

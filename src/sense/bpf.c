@@ -193,6 +193,17 @@ static int sampler_drain(struct sampler *s, const struct sampler_sink *sink, str
 	return b->drained;
 }
 
+/* Each CPU's clock ticks, whatever the CPU does: on one with nothing to do, too. */
+static void count_due(struct bpf_sampler *b)
+{
+	uint64_t now_ns = clock_read_ns(CLOCK_MONOTONIC);
+
+	b->due_ns += now_ns - b->due_since_ns;
+	b->due += b->due_ns / b->period_ns * b->tick_count;
+	b->due_ns %= b->period_ns;
+	b->due_since_ns = now_ns;
+}
+
 static int sampler_set_period(struct sampler *s, uint64_t period_ns,
 			      const struct sampler_sink *sink, struct err *err)
 {
@@ -202,6 +213,7 @@ static int sampler_set_period(struct sampler *s, uint64_t period_ns,
 
 	if (error != 0 || prime_ns == b->period_ns)
 		return error;
+	count_due(b);
 	for (uint32_t i = 0; i < b->tick_count; i++)
 		if (ioctl(b->tick_fds[i], PERF_EVENT_IOC_PERIOD, &prime_ns) != 0)
 			return err_set(err, -errno, "cannot change the period: %s",
@@ -210,12 +222,10 @@ static int sampler_set_period(struct sampler *s, uint64_t period_ns,
 	return 0;
 }
 
-/* Nothing to calibrate: the kernel counts what its programs take. */
+/* The kernel counts what its programs take, but not what coming to them takes: that is a tick without a stack. */
 static int sampler_calibrate(struct sampler *s, struct err *err)
 {
-	(void)s;
-	(void)err;
-	return 0;
+	return perf_calibrate_tick(&s->means, true, &of(s)->bare_tick_ps, err);
 }
 
 /* ---- facts ---- */
@@ -233,6 +243,11 @@ static void count_turns(struct bpf_sampler *b)
 			   COUNT_RARELY * (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 }
 
+static uint64_t ticks_ns(const struct bpf_sampler *b, uint64_t ticks)
+{
+	return (uint64_t)((unsigned __int128)ticks * b->bare_tick_ps / PS_PER_NS);
+}
+
 static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 {
 	struct bpf_sampler *b = of(s);
@@ -240,6 +255,7 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 	struct record_counts counts = bpf_counts(b);
 	uint64_t clock_ns;
 
+	count_due(b);
 	if (is_over || clock_read_ns(CLOCK_MONOTONIC) >= s->next_turns_ns)
 		count_turns(b);
 	clock_ns = counts.gone_ns + s->counted_ns + (s->given_ns - s->counted_given_ns);
@@ -266,11 +282,12 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 		.unnamed_frames = spaces_unnamed(s->spaces),
 		.ran_ns = s->turns.ran_ns,
 		.waited_ns = s->turns.waited_ns,
-		.kernel_ns = bpf_took_ns(b),
+		.kernel_ns = bpf_took_ns(b) + ticks_ns(b, counts.met),
+		.missed_ns = ticks_ns(b, b->due > counts.met ? b->due - counts.met : 0),
 		.is_kernel_measured = true,
 	};
-	if (counts.samples > 0)
-		out->costs.tick_ps = out->kernel_ns * PS_PER_NS / counts.samples;
+	if (counts.met > 0)
+		out->costs.tick_ps = out->kernel_ns * PS_PER_NS / counts.met;
 }
 
 const struct sampler_ops sampler_bpf = {

@@ -50,6 +50,9 @@ struct bpf_sampler {
 	uint64_t walked_count,
 		walked_bytes; /* records whose walk was not left, with all the ring needs for them */
 	bool is_quiet;	      /* nothing came: look less often */
+	uint64_t bare_tick_ps;	       /* of coming to our program and back; 0: unmeasured */
+	uint64_t due;		       /* ticks of all CPUs so far, by the clock */
+	uint64_t due_since_ns, due_ns; /* counted up to then; left of a period */
 	struct bpf_rows rows;
 	uint32_t last_space, last_life;
 	struct bpf_want wants[BPF_WANTS];

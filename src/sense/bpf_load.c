@@ -139,6 +139,7 @@ int bpf_start(struct bpf_sampler *b, uint64_t period_ns, struct err *err)
 	if (b->ticks == NULL || b->tick_fds == NULL)
 		return explain(-ENOMEM, err);
 	b->period_ns = period_ns;
+	b->due_since_ns = clock_read_ns(CLOCK_MONOTONIC);
 	for (uint32_t i = 0; i < rings->count; i++) {
 		int error = start_one(b, rings->rings[i].cpu, period_ns);
 

@@ -111,6 +111,10 @@ uint64_t perf_jiffy_ns(void);
 /* sampler_ops.calibrate. */
 int perf_calibrate(struct sampler *s, struct err *err);
 
+/* What a tick costs, into `out_ps`; unmeasured leaves 0 there. Bare: what the kernel takes to come to it and back, without a stack. */
+int perf_calibrate_tick(const struct perf_means *means, bool is_bare, uint64_t *out_ps,
+			struct err *err);
+
 /* What a switch costs, into `out`, whose jiffy is set; what could not be measured stays 0. Takes up to 0.3 s. */
 void perf_calibrate_switch(const struct perf_means *means, struct charge_costs *out);
 

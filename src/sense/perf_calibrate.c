@@ -25,6 +25,7 @@
 #define TOTAL_NS	(300 * NS_PER_MS) /* only a machine that is full takes it all */
 #define CALIBRATE_PAGES 128u
 #define WORDS		16384u /* 128 KB: a tick drives some of it out */
+#define BARE_BYTES	16u    /* a record's head and the thread's numbers */
 
 /* Shared with the child: what is asked, and what it answered. */
 struct bench {
@@ -37,6 +38,7 @@ struct calibration {
 	struct bench *bench;
 	pid_t child;
 	int fd;
+	bool is_bare; /* its ticks write no stack */
 	void *map;
 	size_t map_bytes;
 };
@@ -121,7 +123,8 @@ static uint64_t samples_written(const struct calibration *c)
 {
 	const struct perf_event_mmap_page *head = c->map;
 
-	return __atomic_load_n(&head->data_head, __ATOMIC_ACQUIRE) / PERF_STACK_BYTES;
+	return __atomic_load_n(&head->data_head, __ATOMIC_ACQUIRE) /
+	       (c->is_bare ? BARE_BYTES : PERF_STACK_BYTES);
 }
 
 /* The kernel's own limits: beyond them it would throttle, and a withheld tick costs nothing. */
@@ -143,6 +146,10 @@ static int open_event(struct calibration *c, const struct perf_means *means)
 	attr.inherit = 0;
 	attr.task = attr.comm = attr.comm_exec = attr.mmap = attr.mmap2 = 0;
 	attr.context_switch = 0;
+	if (c->is_bare) {
+		attr.sample_type = PERF_SAMPLE_TID;
+		attr.read_format = attr.sample_regs_user = attr.sample_stack_user = 0;
+	}
 	c->fd = perf_open_event(&attr, c->child, -1);
 	if (c->fd < 0)
 		return -errno;
@@ -174,7 +181,7 @@ static int calibration_begin(struct calibration *c, const struct perf_means *mea
 {
 	pid_t parent = getpid();
 
-	*c = (struct calibration){ .fd = -1 };
+	c->fd = -1;
 	c->bench = mmap(NULL, sizeof(*c->bench), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			-1, 0);
 	if (c->bench == MAP_FAILED)
@@ -240,19 +247,27 @@ uint64_t perf_jiffy_ns(void)
 	return (uint64_t)step.tv_sec * NS_PER_S + (uint64_t)step.tv_nsec;
 }
 
+int perf_calibrate_tick(const struct perf_means *means, bool is_bare, uint64_t *out_ps,
+			struct err *err)
+{
+	struct calibration c = { .is_bare = is_bare };
+	int error = calibration_begin(&c, means);
+
+	if (error == 0)
+		*out_ps = measure_ps(&c);
+	if (c.bench != MAP_FAILED)
+		calibration_end(&c);
+	return error == 0 ? 0
+			  : err_set(err, error, "cannot measure what a tick costs: %s",
+				    strerror(-error));
+}
+
 int perf_calibrate(struct sampler *s, struct err *err)
 {
-	struct calibration c;
-	int error = calibration_begin(&c, &s->means);
+	int error = perf_calibrate_tick(&s->means, false, &s->costs.tick_ps, err);
 
 	s->costs.jiffy_ns = perf_jiffy_ns();
 	if (error == 0)
-		s->costs.tick_ps = measure_ps(&c);
-	if (c.bench != MAP_FAILED)
-		calibration_end(&c);
-	if (error != 0)
-		return err_set(err, error, "cannot measure what a tick costs: %s",
-			       strerror(-error));
-	perf_calibrate_switch(&s->means, &s->costs);
-	return 0;
+		perf_calibrate_switch(&s->means, &s->costs);
+	return error;
 }

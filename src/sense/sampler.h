@@ -92,8 +92,11 @@ struct sampler_facts {
 	uint64_t stops, stopped_ns, mended_calls, cut_calls, unread_stacks, killed_copiers;
 	/* CPU time of children that copy stacks: part of a sample's cost. Live: of one that has not ended. */
 	uint64_t copying_ns, copying_live_ns;
-	/* Where the kernel itself measures what the engine's programs take there: that, so far; nothing is charged by `costs`. */
+	/* Where the kernel itself measures what the engine's programs take there: that, so far, and what coming to them took, calibrated;
+	 * nothing is charged by `costs`. */
 	uint64_t kernel_ns;
+	uint64_t
+		missed_ns; /* the same of ticks that did not meet the job: on nobody's account, or another's */
 	bool is_kernel_measured;
 };
 

@@ -21,6 +21,8 @@ refused 'cannot prove with 1 pairs' 'too few pairs' --pairs 1 -- true
 refused 'cannot prove with 501 pairs' 'too many pairs' --pairs 501 -- true
 refused 'cannot prove at a price of 0.00 %' 'no price' --price 0% -- true
 refused 'cannot prove at a price of' 'a price of which 20 times is none' --price 321% -- true
+refused "cannot sample with engine 'steam'" 'an engine that there is not' --engine steam -- true
+refused "cannot prove a watch by engine 'bpf'" 'an engine of a watch' --watch --engine bpf f -- true
 refused 'cannot prove a watch of nothing' 'a watch without functions' --watch -- true
 refused "cannot use 'main' in front of the command" 'functions without --watch' main -- true
 refused "cannot run 'no-such-command-here'" 'a command that is not found' -- no-such-command-here

@@ -46,7 +46,7 @@ meet() {
 	want=$2
 	shift 2
 	# shellcheck disable=SC2086 # words
-	run timeout -k 1 60 $before "$tare" record -q -o "$name.tare" -- "$zoo" "$name" "$@"
+	run timeout -k 1 60 $before "$tare" record -q -f $options -o "$name.tare" -- "$zoo" "$name" "$@"
 	check "$name: the job ends with its own status, in its time" status_is "$want"
 	check "$name: the recording opens" look "$name.tare"
 	check "$name: and is finished" out_has '"is_finished": true'
@@ -72,6 +72,7 @@ is_covered() {
 	[ "$(($(number weight_ns) * 10))" -ge "$(($(number clock_ns) * 7))" ] || [ "$(number lost)" -gt 0 ]
 }
 
+options=
 meet threads 7 2000
 check 'threads: each was seen' at_least threads 2001
 meet forks 8 200 200
@@ -90,6 +91,32 @@ meet deep 15 100000
 check 'deep: its stacks are cut, and counted' at_least cut_stacks 1
 check 'deep: the time at its end is seen' is_covered
 meet gone 16
+# The same in the kernel, where that is permitted; and where neither is.
+if "$tare" record -q --engine bpf -o may.tare -- true 2>err; then
+	options='--engine bpf'
+	meet threads 7 2000
+	check 'threads: each was seen in the kernel' at_least threads 2001
+	meet forks 8 200 200
+	check 'forks: each was seen in the kernel' at_least processes 201
+	check 'forks: none is too short to be seen' out_lacks 'under a period unseen'
+	meet execs 9 100
+	check 'execs: it stays one process in the kernel' is processes 1
+	meet vforks 13 50
+	meet stops 14
+	meet deep 15 100000
+	meet gone 16
+	meet segv 139
+else
+	skip 'the zoo in the kernel' "$(head -n 1 err)"
+fi
+options='--engine ptrace'
+meet threads 7 200
+meet forks 8 50 100
+meet execs 9 30
+meet vforks 13 20
+meet stops 14
+meet gone 16
+options=
 meet segv 139
 check 'segv: it is said that a signal ended it' out_has '"ended_by": "signal"'
 check 'segv: the time before is seen' is_covered

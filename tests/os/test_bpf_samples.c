@@ -225,6 +225,39 @@ static void a_sample_takes_little_room_and_little_time(void **state)
 	watch_end(&w);
 }
 
+/* The kernel counts what our program takes, not what coming to it takes: of a tick that is most. */
+static void coming_to_the_program_is_charged_too(void **state)
+{
+	const char *argv[] = { busy, "threads", "1", "600", NULL };
+	struct record_counts counts;
+	struct err err = ERR_EMPTY;
+	uint64_t bare_ps;
+
+	(void)state;
+	watch_start(&w, argv);
+	watch_open(&w, 4 * NS_PER_MS, NULL, false);
+	assert_int_equal(watch_engine->calibrate(w.sampler, &err), 0);
+	watch_go(&w);
+	watch_run(&w, 20000);
+	counts = bpf_counts(engine());
+	bare_ps = engine()->bare_tick_ps;
+	print_message("%.2f us to come to it; %llu of %llu ticks met the job\n",
+		      (double)bare_ps / 1e6, (unsigned long long)counts.met,
+		      (unsigned long long)engine()->due);
+	assert_in_range(counts.met, counts.samples,
+			counts.samples + counts.lost + counts.placeless + counts.samples / 10 + 5);
+	/* Of each CPU, busy or not. */
+	assert_measured(engine()->due >=
+			counts.met * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * 9 / 10);
+	assert_int_equal(w.facts.missed_ns, (engine()->due - counts.met) * bare_ps / PS_PER_NS);
+	assert_int_equal(w.facts.kernel_ns,
+			 bpf_took_ns(engine()) + counts.met * bare_ps / PS_PER_NS);
+	watch_end(&w);
+	if (bare_ps == 0)
+		skip(); /* unmeasured on a busy machine */
+	assert_in_range(bare_ps, 200 * PS_PER_NS, 60000 * PS_PER_NS);
+}
+
 /* Where the kernel may not be asked to count, the programs count themselves. */
 static void what_it_takes_is_measured_also_without_the_kernels_count(void **state)
 {
@@ -275,6 +308,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(children_of_half_a_period_are_seen_as_often_as_they_run),
 		cmocka_unit_test(ticks_nobody_wants_still_weigh),
 		cmocka_unit_test(a_sample_takes_little_room_and_little_time),
+		cmocka_unit_test(coming_to_the_program_is_charged_too),
 		cmocka_unit_test(what_it_takes_is_measured_also_without_the_kernels_count),
 		cmocka_unit_test(a_new_period_holds_at_once),
 	};
