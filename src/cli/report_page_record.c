@@ -33,7 +33,7 @@ static void put_place(struct text *t, const struct function *place)
 static void put_verdict(struct text *t, const struct page *p)
 {
 	const struct report *r = report_of(p);
-	const struct function *place = verdict_place(r->analysis);
+	const struct function *place = verdict_place(r->recording, r->analysis);
 	SCOPED(text_free) struct text verdict = TEXT_EMPTY;
 	SCOPED(text_free) struct text name = TEXT_EMPTY;
 
@@ -46,7 +46,8 @@ static void put_verdict(struct text *t, const struct page *p)
 
 static void put_scale(struct text *t, const struct page *p)
 {
-	const struct function *place = verdict_place(report_of(p)->analysis);
+	const struct report *r = report_of(p);
+	const struct function *place = verdict_place(r->recording, r->analysis);
 
 	if (place == NULL || place->own.share.error >= 1)
 		return;
@@ -173,7 +174,7 @@ static void put_first(struct text *t, const struct page *p)
 	const struct analysis *a = report_of(p)->analysis;
 	uint32_t count = a->function_count < PAGE_FIRST ? a->function_count : PAGE_FIRST;
 
-	if (verdict_place(a) == NULL)
+	if (verdict_place(report_of(p)->recording, a) == NULL)
 		return;
 	text_put(t, "<table><caption class=\"vh\">The largest places</caption><thead><tr>"
 		    "<th scope=\"col\" class=\"l\">where the time goes</th>"

@@ -7,10 +7,19 @@
 
 #define NAME_COLUMNS 60u
 
-const struct function *verdict_place(const struct analysis *a)
+static bool awaits_child(const struct function *place)
+{
+	return weighed_state(&place->own) == STATE_WAITING &&
+	       str_compare(place->why, STR_LITERAL("[waits for a child]")) == 0;
+}
+
+const struct function *verdict_place(const struct recording *r, const struct analysis *a)
 {
 	if (a->function_count == 0 || a->functions[0].own.ns == 0 || a->kept == 0)
 		return NULL;
+	for (size_t i = 0; r->label.processes > 1 && i < a->function_count; i++)
+		if (!awaits_child(&a->functions[i]) && a->functions[i].own.ns > 0)
+			return &a->functions[i];
 	return &a->functions[0];
 }
 
@@ -143,7 +152,7 @@ void unfinished_put(struct text *t, const struct label *label, const char *end)
 
 void verdict_put(struct text *t, const struct recording *r, const struct analysis *a)
 {
-	const struct function *place = verdict_place(a);
+	const struct function *place = verdict_place(r, a);
 	bool is_coarse = a->kept < STATS_COARSE_BELOW;
 	size_t start = t->len;
 

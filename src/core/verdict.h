@@ -10,8 +10,9 @@
 #define VERDICT_LEAST_SHARE 0.10 /* of own time, to stand out */
 #define VERDICT_LEAST_LOWER 0.05 /* and its lower end is over this */
 
-/* The place, or NULL when nothing was sampled. Borrowed from `a`. */
-const struct function *verdict_place(const struct analysis *a);
+/* The place: the largest, but for one that waits for a child that is in the recording itself, since there is where the time goes. NULL
+ * when nothing was sampled. Borrowed from `a`. */
+const struct function *verdict_place(const struct recording *r, const struct analysis *a);
 
 /* Does this place stand out? */
 bool verdict_stands_out(const struct function *place);

@@ -4,7 +4,7 @@
 #include "core/scoped.h"
 #include "sense/waits_parts.h"
 
-#define PART_MOST_NS (30 * NS_PER_S) /* of a long wait under way: given at least so often */
+#define PART_MOST_NS (60 * NS_PER_S) /* of a long wait under way: given at least so often */
 
 /* struct pt_regs on x86-64, word by word, as DWARF numbers. */
 static const enum stack_reg reg_order[] = {
@@ -184,6 +184,33 @@ static void give_short(struct waits_source *s, struct waits_thread *thread, stru
 	give(s, thread, held, &runnable);
 }
 
+void waits_untell(struct waits_source *s, struct waits_thread *thread)
+{
+	for (int state = 0; state < STATE_COUNT; state++)
+		s->live.exact_ns[state] -= thread->waits.exact_ns[state];
+	if (thread->told_ns == 0)
+		return;
+	s->live.count[thread->told_state]--;
+	s->live.since_ns[thread->told_state] -= thread->told_ns;
+	thread->told_ns = 0;
+}
+
+/* The thread's sums, up to `at_ns`; from then on it is taken to go on as it does. */
+static void tell_sums(struct waits_source *s, struct waits_thread *thread,
+		      const struct waits_account *account, uint64_t at_ns)
+{
+	waits_untell(s, thread);
+	waits_tell(&thread->waits, account);
+	for (int state = 0; state < STATE_COUNT; state++)
+		s->live.exact_ns[state] += thread->waits.exact_ns[state];
+	/* After a rest running is what the kernel's account says, and all else waiting. */
+	thread->told_state =
+		thread->line.head.out_ns != 0 || s->has_rested ? STATE_WAITING : STATE_RUNNING;
+	thread->told_ns = at_ns;
+	s->live.count[thread->told_state]++;
+	s->live.since_ns[thread->told_state] += at_ns;
+}
+
 /* The exact sums of a thread, as of the look in work; one that has not switched is as it was. Returns that time. */
 static uint64_t tell(struct waits_source *s, struct waits_thread *thread)
 {
@@ -205,29 +232,39 @@ static uint64_t tell(struct waits_source *s, struct waits_thread *thread)
 		account.running_ns = line->ran_ns;
 		account.open_ns = 0;
 	}
-	waits_tell(&thread->waits, &account);
+	tell_sums(s, thread, &account, at_ns);
 	return at_ns;
 }
 
 /* A long wait under way counts while it lasts: first when it becomes long, then as often as it has doubled. */
+static uint64_t due_ns(const struct waits_source *s, const struct waits_thread *thread)
+{
+	const struct waits_held *held = thread->open;
+	uint64_t before_ns;
+
+	if (s->has_rested || held == NULL || held->head.out_ns != thread->line.head.out_ns ||
+	    held->head.why == WAITS_PREEMPTED)
+		return UINT64_MAX;
+	if (held->given_ns == 0)
+		return held->from_ns + WAITS_LONG_NS;
+	before_ns = held->given_ns - held->from_ns;
+	return held->given_ns + (before_ns < PART_MOST_NS ? before_ns : PART_MOST_NS);
+}
+
 static void give_open(struct waits_source *s, struct waits_thread *thread, uint64_t at_ns,
 		      bool is_end)
 {
-	struct waits_held *held = thread->open;
-	uint64_t part_ns, before_ns;
+	uint64_t due = due_ns(s, thread);
 
-	if (s->has_rested || held == NULL || held->head.out_ns != thread->line.head.out_ns ||
-	    at_ns < held->from_ns + WAITS_LONG_NS || held->head.why == WAITS_PREEMPTED)
-		return;
-	part_ns = at_ns - (held->given_ns != 0 ? held->given_ns : held->from_ns);
-	before_ns = held->given_ns != 0 ? held->given_ns - held->from_ns : 0;
-	if (is_end || part_ns >= PART_MOST_NS || part_ns >= before_ns)
-		give_long(s, thread, held, at_ns);
+	if (due != UINT64_MAX && at_ns >= thread->open->from_ns + WAITS_LONG_NS &&
+	    (is_end || at_ns >= due))
+		give_long(s, thread, thread->open, at_ns);
 }
 
 void waits_settle(struct waits_source *s, struct waits_thread *thread, bool is_end)
 {
 	uint64_t at_ns = tell(s, thread);
+	struct waits_turn *turn;
 
 	for (struct waits_held *held = thread->ended; held != NULL; held = held->next) {
 		struct wait wait = wait_of(s, held);
@@ -248,6 +285,9 @@ void waits_settle(struct waits_source *s, struct waits_thread *thread, bool is_e
 	thread->ended_end = &thread->ended;
 	give_open(s, thread, at_ns, is_end);
 	thread->is_told = false;
+	turn = &s->turns[thread - s->threads];
+	turn->due_ns = due_ns(s, thread);
+	turn->is_touched = thread->gone_look != 0;
 }
 
 void waits_end_open(struct waits_thread *thread, uint64_t at_ns)

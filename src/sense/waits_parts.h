@@ -42,8 +42,24 @@ struct waits_thread {
 	uint64_t gone_look;	 /* of the look after which it had ended; 0: it lives */
 	struct waits_held *open; /* of the wait under way */
 	struct waits_held *ended, **ended_end;
+	uint64_t told_ns;      /* its sums are of then; 0: nothing is known yet */
+	enum state told_state; /* since then it is taken to run, or to wait */
 	struct frame frame;
 	char comm[PROCFS_COMM_BYTES];
+};
+
+/* What each look reads of every place: the rest of a thread that sleeps is not touched, however many there are. */
+struct waits_turn {
+	uint64_t due_ns; /* of the next part of its long wait; UINT64_MAX: none is under way */
+	uint32_t pid;	 /* 0: the place is free */
+	bool is_touched; /* something was told of it, or it has ended */
+};
+
+/* Sums of all threads that live, as far as each was told, and how many have run or waited on since, from when in all. */
+struct waits_sums {
+	uint64_t exact_ns[STATE_COUNT];
+	uint64_t count[STATE_COUNT];
+	unsigned __int128 since_ns[STATE_COUNT];
 };
 
 struct waits_bpf;
@@ -58,6 +74,8 @@ struct waits_source {
 	struct spaces *spaces;
 	struct remote *remote;
 	struct waits_thread *threads; /* places; pid 0: free */
+	struct waits_turn *turns;     /* of the same places */
+	struct waits_sums live;
 	uint32_t *buckets;
 	uint32_t place_count, free_place; /* numbers plus 1 */
 	uint64_t held_bytes;
@@ -114,6 +132,9 @@ int waits_take_record(void *owner, void *record, size_t bytes);
 void waits_take_line(struct waits_source *s, const struct waits_thread_line *line);
 
 /* ---- waits_give.c: weights to s->sink ---- */
+
+/* Takes a thread's part out of the sums of those that live. */
+void waits_untell(struct waits_source *s, struct waits_thread *thread);
 
 /* Gives what has ended of a thread, and parts of long waits that are due (`is_end`: all). */
 void waits_settle(struct waits_source *s, struct waits_thread *thread, bool is_end);

@@ -96,9 +96,11 @@ void waits_source_take(struct waits_source *s, const struct sampler_sink *sink)
 	s->sink = sink;
 	look(s, false);
 	for (uint32_t i = 0; i < s->place_count; i++) {
+		const struct waits_turn *turn = &s->turns[i];
 		struct waits_thread *thread = &s->threads[i];
 
-		if (thread->pid == 0 || thread->seen_ns == 0)
+		if (turn->pid == 0 || (!turn->is_touched && s->now_ns < turn->due_ns) ||
+		    thread->seen_ns == 0)
 			continue;
 		/* The engine may not have heard yet of one that lived between its looks: it tells when it forgets it. */
 		if (thread->gone_look == 0)
@@ -157,7 +159,7 @@ void waits_source_forget(struct waits_source *s, uint32_t pid, const struct samp
 	s->sink = sink;
 	ring_buffer__consume(s->ring);
 	for (uint32_t i = 0; i < s->place_count; i++)
-		if (s->threads[i].pid == pid && s->threads[i].gone_look != 0)
+		if (s->turns[i].pid == pid && s->threads[i].gone_look != 0)
 			waits_finish(s, &s->threads[i]);
 	s->sink = NULL;
 }
@@ -178,6 +180,17 @@ void waits_source_set_rate(struct waits_source *s, uint32_t looks_a_second)
 	s->control->rate = looks_a_second;
 }
 
+/* Of all threads that live, as of the last look. */
+static uint64_t live_ns(const struct waits_source *s, enum state state)
+{
+	const struct waits_sums *sums = &s->live;
+	unsigned __int128 until_ns = (unsigned __int128)sums->count[state] * s->now_ns;
+
+	return sums->exact_ns[state] + (until_ns > sums->since_ns[state]
+						? (uint64_t)(until_ns - sums->since_ns[state])
+						: 0);
+}
+
 void waits_source_facts(struct waits_source *s, struct waits_facts *out)
 {
 	*out = (struct waits_facts){
@@ -191,11 +204,5 @@ void waits_source_facts(struct waits_source *s, struct waits_facts *out)
 	};
 	out->is_kernel_told = waits_kernel_ns(s, &out->kernel_ns);
 	for (int state = 0; state < STATE_COUNT; state++)
-		out->exact_ns[state] = s->gone_ns[state];
-	for (uint32_t i = 0; i < s->place_count; i++) {
-		const struct waits *w = &s->threads[i].waits;
-
-		for (int state = 0; s->threads[i].pid != 0 && state < STATE_COUNT; state++)
-			out->exact_ns[state] += w->exact_ns[state];
-	}
+		out->exact_ns[state] = s->gone_ns[state] + live_ns(s, (enum state)state);
 }

@@ -10,8 +10,9 @@
 int waits_threads_open(struct waits_source *s)
 {
 	s->threads = calloc(WAITS_THREADS_MOST, sizeof(*s->threads));
+	s->turns = calloc(WAITS_THREADS_MOST, sizeof(*s->turns));
 	s->buckets = calloc(BUCKETS, sizeof(*s->buckets));
-	return s->threads == NULL || s->buckets == NULL ? -ENOMEM : 0;
+	return s->threads == NULL || s->turns == NULL || s->buckets == NULL ? -ENOMEM : 0;
 }
 
 static void let_go_all(struct waits_source *s, struct waits_thread *thread)
@@ -33,8 +34,10 @@ void waits_threads_close(struct waits_source *s)
 		if (s->threads[i].pid != 0)
 			let_go_all(s, &s->threads[i]);
 	free(s->threads);
+	free(s->turns);
 	free(s->buckets);
 	s->threads = NULL;
+	s->turns = NULL;
 	s->buckets = NULL;
 }
 
@@ -60,6 +63,8 @@ struct waits_thread *waits_thread_get(struct waits_source *s, const struct waits
 		waits_finish(s, thread); /* its number is used again */
 		thread = NULL;
 	}
+	if (thread != NULL)
+		s->turns[thread - s->threads].is_touched = true;
 	if (thread != NULL || head->pid == 0)
 		return thread;
 	if (s->free_place != 0) {
@@ -73,6 +78,7 @@ struct waits_thread *waits_thread_get(struct waits_source *s, const struct waits
 	thread = &s->threads[at - 1];
 	*thread = (struct waits_thread){ .next = *bucket, .pid = head->pid, .tid = head->tid };
 	thread->ended_end = &thread->ended;
+	s->turns[at - 1] = (struct waits_turn){ UINT64_MAX, head->pid, true };
 	*bucket = at;
 	return thread;
 }
@@ -86,6 +92,8 @@ void waits_thread_remove(struct waits_source *s, struct waits_thread *thread)
 		link = &s->threads[*link - 1].next;
 	*link = thread->next;
 	let_go_all(s, thread);
+	waits_untell(s, thread);
+	s->turns[at - 1] = (struct waits_turn){ .pid = 0 };
 	thread->pid = 0;
 	thread->next = s->free_place;
 	s->free_place = at;

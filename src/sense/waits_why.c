@@ -6,10 +6,12 @@
 #include "core/scoped.h"
 #include "sense/waits_source.h"
 
-static const struct {
+struct call {
 	long number;
 	struct str text;
-} calls[] = {
+};
+
+static const struct call calls[] = {
 	{ SYS_nanosleep, STR_LITERAL("[waits for a timer]") },
 	{ SYS_clock_nanosleep, STR_LITERAL("[waits for a timer]") },
 	{ SYS_pause, STR_LITERAL("[waits for a signal]") },
@@ -24,12 +26,10 @@ static const struct {
 	{ SYS_futex, STR_LITERAL("[waits for a lock]") },
 	{ SYS_wait4, STR_LITERAL("[waits for a child]") },
 	{ SYS_waitid, STR_LITERAL("[waits for a child]") },
-	{ SYS_read, STR_LITERAL("[waits for input]") },
-	{ SYS_readv, STR_LITERAL("[waits for input]") },
-	{ SYS_pread64, STR_LITERAL("[waits for input]") },
-	{ SYS_write, STR_LITERAL("[waits for output]") },
-	{ SYS_writev, STR_LITERAL("[waits for output]") },
-	{ SYS_pwrite64, STR_LITERAL("[waits for output]") },
+	{ SYS_vfork, STR_LITERAL("[waits for a child]") },
+	{ SYS_clone,
+	  STR_LITERAL("[waits for a child]") }, /* as vfork() and posix_spawn() make it */
+	{ SYS_clone3, STR_LITERAL("[waits for a child]") },
 	{ SYS_recvfrom, STR_LITERAL("[waits for a socket]") },
 	{ SYS_recvmsg, STR_LITERAL("[waits for a socket]") },
 	{ SYS_sendto, STR_LITERAL("[waits for a socket]") },
@@ -43,15 +43,38 @@ static const struct {
 	{ SYS_flock, STR_LITERAL("[waits for a file lock]") },
 };
 
+/* Pipes and terminals sleep in these calls; who is blocked in one waits for the disk under its file. */
+static const struct call transfers[] = {
+	{ SYS_read, STR_LITERAL("[waits for input]") },
+	{ SYS_readv, STR_LITERAL("[waits for input]") },
+	{ SYS_pread64, STR_LITERAL("[waits for input]") },
+	{ SYS_write, STR_LITERAL("[waits for output]") },
+	{ SYS_writev, STR_LITERAL("[waits for output]") },
+	{ SYS_pwrite64, STR_LITERAL("[waits for output]") },
+};
+
+/* Empty: it is none of these. */
+static struct str text_of(const struct call *rows, size_t count, uint32_t syscall)
+{
+	for (size_t i = 0; i < count && syscall != WAITS_NO_SYSCALL; i++)
+		if (rows[i].number == (long)syscall)
+			return rows[i].text;
+	return STR_EMPTY;
+}
+
 struct str waits_why_text(uint32_t why, uint32_t syscall)
 {
+	struct str text;
+
 	if (why == WAITS_PREEMPTED || why == WAITS_BORN)
 		return STR_LITERAL("[runnable]");
 	if (why == WAITS_STOPPED)
 		return STR_LITERAL("[waits to be continued]");
-	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
-		if (syscall != WAITS_NO_SYSCALL && calls[i].number == (long)syscall)
-			return calls[i].text;
+	text = text_of(calls, ARRAY_LEN(calls), syscall);
+	if (text.len == 0 && why != WAITS_BLOCKED)
+		text = text_of(transfers, ARRAY_LEN(transfers), syscall);
+	if (text.len > 0)
+		return text;
 	if (why == WAITS_BLOCKED)
 		return syscall == WAITS_NO_SYSCALL ? STR_LITERAL("[waits for memory]")
 						   : STR_LITERAL("[waits for a disk]");

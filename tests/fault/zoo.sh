@@ -94,12 +94,12 @@ meet gone 16
 # The same in the kernel, where that is permitted; and where neither is.
 if "$tare" record -q --engine bpf -o may.tare -- true 2>err; then
 	options='--engine bpf'
-	meet threads 7 2000
-	check 'threads: each was seen in the kernel' at_least threads 2001
-	meet forks 8 200 200
-	check 'forks: each was seen in the kernel' at_least processes 201
+	meet threads 7 500
+	check 'threads: each was seen in the kernel' at_least threads 501
+	meet forks 8 100 200
+	check 'forks: each was seen in the kernel' at_least processes 101
 	check 'forks: none is too short to be seen' out_lacks 'under a period unseen'
-	meet execs 9 100
+	meet execs 9 50
 	check 'execs: it stays one process in the kernel' is processes 1
 	meet vforks 13 50
 	meet stops 14

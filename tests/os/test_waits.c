@@ -1,5 +1,5 @@
 /* test_waits.c - on the real kernel: running, waiting and runnable of each thread are its wall time, and it waited where it did.
- * Usage: test_waits WAITER ENGINE */
+ * Usage: test_waits WAITER ENGINE; or test_waits ASKER ENGINE query */
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -184,40 +184,61 @@ static void run_whole(struct seen *seen, const char *mode, const char *ms, const
 	assert_true(told > 0);
 }
 
+/* A run in which the first thread is to wait in one place, for one thing, for at least `away` of its time. */
+static void expect_waiting(const char *mode, const char *more, const char *place, const char *why,
+			   double away)
+{
+	struct seen *seen = calloc(1, sizeof(*seen));
+	double wall_ns, away_ns;
+
+	assert_non_null(seen);
+	seen->place = place;
+	seen->why = why;
+	run_whole(seen, mode, "600", more);
+	wall_ns = (double)watch_thread(&seen->watch, (uint32_t)seen->watch.pid)->cpu_ns;
+	away_ns = (double)(seen->first_ns[STATE_WAITING] + seen->first_ns[STATE_RUNNABLE]);
+	print_message("%s: away %.4f, of its waiting at the right place %.4f\n", mode,
+		      away_ns / wall_ns,
+		      (double)seen->there_ns / (double)seen->first_ns[STATE_WAITING]);
+	/* How long it was in the run queue is for others on the machine to say. */
+	assert_measured(away_ns > away * wall_ns);
+	/* On a full machine it is also preempted, and one switch in two or three is looked at. */
+	assert_measured((double)seen->rest_ns < .2 * (double)seen->first_ns[STATE_WAITING]);
+	assert_measured((double)seen->there_ns >
+			.98 * (double)(seen->first_ns[STATE_WAITING] - seen->rest_ns));
+	free(seen);
+}
+
 static void the_three_states_are_the_wall_and_the_place_is_right(void **state)
 {
-	static const struct {
-		const char *mode, *place, *why;
-		double away; /* least share of the first thread's wall: waiting or runnable */
-	} cases[] = {
-		{ "sleep", "nap", "[waits for a timer]", .95 },
-		{ "futex", "await_turn", "[waits for a lock]", .9 },
-		{ "poll", "await_poll", "[waits for an event]", .95 },
-		{ "socket", "ask", "[waits for input]", .9 },
-	};
+	(void)state;
+	expect_waiting("sleep", NULL, "nap", "[waits for a timer]", .95);
+	expect_waiting("futex", NULL, "await_turn", "[waits for a lock]", .9);
+	expect_waiting("poll", NULL, "await_poll", "[waits for an event]", .95);
+	expect_waiting("socket", NULL, "ask", "[waits for input]", .9);
+}
+
+/* How much of its time a reader waits is for the disk to say: what it has cached itself, it gives at once. */
+static void a_file_that_is_read_anew_is_waited_for(void **state)
+{
+	static char bytes[1 << 20];
+	char path[] = "read.XXXXXX";
+	int fd = mkstemp(path);
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct seen *seen = calloc(1, sizeof(*seen));
-		double wall_ns, away_ns;
+	assert_true(fd >= 0);
+	for (int i = 0; i < 32; i++)
+		assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
+	assert_int_equal(fsync(fd), 0); /* what is not on the disk is not read from it */
+	close(fd);
+	expect_waiting("file", path, "read_anew", "[waits for a disk]", 0);
+	unlink(path);
+}
 
-		assert_non_null(seen);
-		seen->place = cases[i].place;
-		seen->why = cases[i].why;
-		run_whole(seen, cases[i].mode, "600", NULL);
-		wall_ns = (double)watch_thread(&seen->watch, (uint32_t)seen->watch.pid)->cpu_ns;
-		away_ns = (double)(seen->first_ns[STATE_WAITING] + seen->first_ns[STATE_RUNNABLE]);
-		print_message("%s: away %.4f, of its waiting at the right place %.4f\n",
-			      cases[i].mode, away_ns / wall_ns,
-			      (double)seen->there_ns / (double)seen->first_ns[STATE_WAITING]);
-		/* How long it was in the run queue is for others on the machine to say. */
-		assert_measured(away_ns > cases[i].away * wall_ns);
-		/* On a full machine it is also preempted, and one switch in two or three is looked at. */
-		assert_measured((double)seen->rest_ns < .2 * (double)seen->first_ns[STATE_WAITING]);
-		assert_measured((double)seen->there_ns >
-				.98 * (double)(seen->first_ns[STATE_WAITING] - seen->rest_ns));
-		free(seen);
-	}
+static void a_query_is_waited_for(void **state)
+{
+	(void)state;
+	expect_waiting("query", NULL, "ask", "[waits for an event]", .9);
 }
 
 static void a_mixed_job_has_its_parts(void **state)
@@ -277,8 +298,12 @@ static void a_wait_under_way_at_both_ends_is_seen_with_its_stack(void **state)
 
 int main(int argc, char **argv)
 {
+	const struct CMUnitTest queries[] = {
+		cmocka_unit_test(a_query_is_waited_for),
+	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_three_states_are_the_wall_and_the_place_is_right),
+		cmocka_unit_test(a_file_that_is_read_anew_is_waited_for),
 		cmocka_unit_test(a_mixed_job_has_its_parts),
 		cmocka_unit_test(a_wait_under_way_at_both_ends_is_seen_with_its_stack),
 	};
@@ -287,5 +312,7 @@ int main(int argc, char **argv)
 		return 77;
 	waiter = argv[1];
 	watch_engine = strcmp(argv[2], "bpf") == 0 ? &sampler_bpf : &sampler_perf;
+	if (argc > 3)
+		return cmocka_run_group_tests(queries, NULL, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,6 +68,36 @@ static void a_job_that_mostly_waits_says_for_what_and_where(void **state)
 	says(&b, "65.0 % ± 1.0 waiting for a socket in fetch, orders.c:88");
 }
 
+/* A shell that waits for what it started: the children are where the time goes, when they are in the recording. */
+static void who_waits_for_a_child_that_is_watched_is_no_answer(void **state)
+{
+	SCOPED(build_free) struct build b;
+
+	(void)state;
+	build_begin(&b);
+	build_context(&b, "sh/1/1 > main > waitpid > [waits for a child]", 56000, 5600);
+	build_context(&b, "job/2/2 > main > sort", 44000, 4400);
+	b.r.contexts[0].waiting_ns = b.r.contexts[0].running_ns;
+	b.r.contexts[0].running_ns = 0;
+	says(&b, "56.0 % ± 1.0 waiting for a child in waitpid");
+	b.r.label.processes = 2;
+	says(&b, "44.0 % ± 1.0 running in sort");
+}
+
+/* There is nothing else to be said. */
+static void a_job_that_only_waits_for_children_says_so(void **state)
+{
+	SCOPED(build_free) struct build b;
+
+	(void)state;
+	build_begin(&b);
+	build_context(&b, "sh/1/1 > main > waitpid > [waits for a child]", 56000, 5600);
+	b.r.contexts[0].waiting_ns = b.r.contexts[0].running_ns;
+	b.r.contexts[0].running_ns = 0;
+	b.r.label.processes = 2;
+	says(&b, "over 99.94 % waiting for a child in waitpid");
+}
+
 static void being_runnable_is_no_reason_to_wait(void **state)
 {
 	SCOPED(build_free) struct build b;
@@ -216,6 +246,8 @@ int main(void)
 		cmocka_unit_test(a_place_that_stands_out_is_named_with_share_state_and_line),
 		cmocka_unit_test(a_place_without_a_file_is_named_alone),
 		cmocka_unit_test(a_job_that_mostly_waits_says_for_what_and_where),
+		cmocka_unit_test(who_waits_for_a_child_that_is_watched_is_no_answer),
+		cmocka_unit_test(a_job_that_only_waits_for_children_says_so),
 		cmocka_unit_test(being_runnable_is_no_reason_to_wait),
 		cmocka_unit_test(a_wait_for_what_is_not_known_is_only_a_wait),
 		cmocka_unit_test(a_share_under_ten_percent_does_not_stand_out),
