@@ -93,10 +93,12 @@ struct {
 	__type(value, struct waits_stack);
 } desks SEC(".maps");
 
-static __always_inline void send(void *record, uint64_t bytes)
+static __always_inline bool send(void *record, uint64_t bytes)
 {
-	if (bpf_ringbuf_output(&ring, record, bytes, BPF_RB_NO_WAKEUP) != 0)
-		add(&control.lost, 1);
+	if (bpf_ringbuf_output(&ring, record, bytes, BPF_RB_NO_WAKEUP) == 0)
+		return true;
+	add(&control.lost, 1);
+	return false;
 }
 
 static __always_inline uint32_t why_of(bool is_preempted, uint32_t state)
@@ -137,7 +139,7 @@ static __always_inline void copy_stack(struct waits_stack *desk, uint64_t sp)
 	}
 }
 
-/* The wait that begins is looked at. */
+/* The wait that begins is looked at. 0: it was not, after all. */
 static __noinline int look_at(struct task_struct *task, struct thread *own)
 {
 	const uint64_t *regs = (const uint64_t *)bpf_task_pt_regs(task);
@@ -157,7 +159,8 @@ static __noinline int look_at(struct task_struct *task, struct thread *own)
 	bytes = desk->bytes;
 	if (bytes > WAITS_STACK_BYTES)
 		return 0;
-	send(desk, offsetof(struct waits_stack, stack) + bytes);
+	if (!send(desk, offsetof(struct waits_stack, stack) + bytes))
+		return 0;
 	add(&control.taken, 1);
 	return 1;
 }
@@ -226,7 +229,8 @@ static __always_inline void leave(struct task_struct *task, struct thread *own, 
 		own->one_in = 0;
 		return;
 	}
-	look_at(task, own);
+	if (look_at(task, own) == 0)
+		own->one_in = 0; /* when it becomes long, it is visited */
 	/* Looking is no waiting: at 250,000 switches a second it would be half of what is seen. */
 	after_ns = bpf_ktime_get_ns();
 	add(&control.walk_ns, after_ns - now_ns);
@@ -337,10 +341,8 @@ static __always_inline bool needs_visit(const struct thread *own)
 	       bpf_ktime_get_ns() - own->out_ns >= WAITS_VISIT_NS;
 }
 
-static __always_inline void fill_visit(struct waits_thread_line *line, struct task_struct *task,
-				       struct thread *own)
+static __always_inline void fill_visit(struct waits_thread_line *line, struct task_struct *task)
 {
-	own->is_visited = true;
 	if (bpf_probe_read_kernel(line->regs, sizeof(line->regs),
 				  (const void *)bpf_task_pt_regs(task)) != 0)
 		return;
@@ -389,10 +391,13 @@ int waits_look(struct bpf_iter__task *ctx)
 	is_visit = needs_visit(own);
 	if (!own->is_touched && !is_visit && control.look_all == 0)
 		return 0;
-	own->is_touched = false;
 	fill_line(&line, 0, task, own);
 	if (is_visit)
-		fill_visit(&line, task, own);
-	bpf_seq_write(seq, &line, sizeof(line));
+		fill_visit(&line, task);
+	/* A full buffer is emptied, and the thread shown once more. */
+	if (bpf_seq_write(seq, &line, sizeof(line)) != 0)
+		return 0;
+	own->is_touched = false;
+	own->is_visited |= is_visit;
 	return 0;
 }

@@ -56,6 +56,7 @@ struct session {
 	uint64_t copying_seen_ns;		   /* of facts.copying_ns, booked as sampling */
 	bool is_kernel_measured;		   /* and kernel_ns, facts too */
 	uint64_t kernel_ns, kernel_at_window_ns;
+	uint64_t engine_ticks; /* of the open window, without the parts of waits */
 };
 
 /* Sampling as an instrument; its session is a struct session. */

@@ -17,6 +17,7 @@ static bool sink_wants(void *owner, const struct tick *tick)
 	struct session *s = owner;
 	bool is_task_kept;
 
+	s->engine_ticks += tick->state == STATE_RUNNING;
 	s->task = record_tasks_of(&s->tasks, tick);
 	s->is_run_kept = profile_wants(s->profile, tick);
 	is_task_kept = s->task != TASKS_NONE && tasks_wants(s->tasks.tasks, s->task, tick);
@@ -194,7 +195,7 @@ static void charge_job(struct session *s)
 {
 	struct ledger_row *w = &s->run.window;
 	const struct charge_seen seen = { .window_ns = job_window_ns(s),
-					  .ticks = w->ticks + w->lost,
+					  .ticks = s->engine_ticks + w->lost,
 					  .switches = s->switches - s->switches_at_window,
 					  .period_ns = w->period_ns,
 					  .ran_ns = since(s->cpu_at_window_ns, s->cpu_ns),
@@ -214,6 +215,7 @@ static void charge_job(struct session *s)
 	}
 	s->switches_at_window = s->switches;
 	s->cpu_at_window_ns = s->cpu_ns;
+	s->engine_ticks = 0;
 }
 
 static void close_window(struct session *s, uint64_t window_ns)

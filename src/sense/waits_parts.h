@@ -14,7 +14,8 @@
 #include "sense/waits_source.h"
 
 #define WAITS_THREADS_MOST 16384u
-#define WAITS_HELD_MOST	   (8u << 20) /* bytes of stacks held until their waits end */
+/* Bytes of stacks held until their waits end: those of 2,000 threads that sleep for long. */
+#define WAITS_HELD_MOST (32u << 20)
 
 /* A wait that was looked at. */
 struct waits_held {

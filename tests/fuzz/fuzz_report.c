@@ -90,11 +90,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	SCOPED(analysis_free) struct analysis a = ANALYSIS_EMPTY;
 	SCOPED(findings_free) struct findings f = { .count = 0 };
 	SCOPED(task_views_free) struct task_views tasks = TASK_VIEWS_EMPTY;
-	struct report report = { .recording = &r,
-				 .analysis = &a,
-				 .findings = &f,
-				 .tasks = &tasks,
-				 .path = "x.tare" };
+	struct report report = {
+		.recording = &r, .analysis = &a, .findings = &f, .tasks = &tasks, .path = "x.tare"
+	};
 	struct input in = { bytes, size };
 	struct err err = ERR_EMPTY;
 

@@ -32,6 +32,7 @@ struct seen {
 	uint64_t there_ns;		   /* its waiting there, and for that */
 	uint64_t queued_ns[WATCH_THREADS]; /* by place in watch.threads: runnable */
 	uint64_t rest_ns;		   /* its waiting that no look covered */
+	uint64_t all_there_ns;		   /* waiting there, and for that, of all threads */
 };
 
 static uint64_t now_ns(void)
@@ -77,6 +78,8 @@ static void take(void *owner, const struct tick *tick, const struct frame *path,
 	seen->all_ns[tick->state] += tick->weight_ns;
 	if (tick->state == STATE_RUNNABLE)
 		seen->queued_ns[thread - seen->watch.threads] += tick->weight_ns;
+	if (tick->state == STATE_WAITING && seen->place != NULL && is_there(seen, path, depth))
+		seen->all_there_ns += tick->weight_ns;
 	if (path[0].tid != (uint32_t)seen->watch.pid)
 		return;
 	seen->first_ns[tick->state] += tick->weight_ns;
@@ -296,6 +299,27 @@ static void a_wait_under_way_at_both_ends_is_seen_with_its_stack(void **state)
 	free(seen);
 }
 
+/* More than the ring holds between two looks, and than one buffer of a look: none may be forgotten. */
+static void nine_hundred_that_sleep_at_once_all_have_their_stacks(void **state)
+{
+	const char *const argv[] = { waiter, "crowd", "900", "3000", NULL };
+	struct seen *seen = calloc(1, sizeof(*seen));
+	double share;
+
+	(void)state;
+	assert_non_null(seen);
+	seen->place = "nap";
+	seen->why = "[waits for a timer]";
+	begin(seen, argv);
+	go_on(seen, 20000);
+	end(seen);
+	assert_true(seen->watch.facts.is_over);
+	share = (double)seen->all_there_ns / (double)seen->all_ns[STATE_WAITING];
+	print_message("crowd: of all waiting %.4f at the right place\n", share);
+	assert_measured(share > .9);
+	free(seen);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest queries[] = {
@@ -305,6 +329,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_three_states_are_the_wall_and_the_place_is_right),
 		cmocka_unit_test(a_file_that_is_read_anew_is_waited_for),
 		cmocka_unit_test(a_mixed_job_has_its_parts),
+		cmocka_unit_test(nine_hundred_that_sleep_at_once_all_have_their_stacks),
 		cmocka_unit_test(a_wait_under_way_at_both_ends_is_seen_with_its_stack),
 	};
 
