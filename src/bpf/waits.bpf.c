@@ -391,13 +391,18 @@ int waits_look(struct bpf_iter__task *ctx)
 	is_visit = needs_visit(own);
 	if (!own->is_touched && !is_visit && control.look_all == 0)
 		return 0;
+	/* Before it is read: what happens to it meanwhile is for the next look. */
+	own->is_touched = false;
+	if (is_visit)
+		own->is_visited = true;
 	fill_line(&line, 0, task, own);
 	if (is_visit)
 		fill_visit(&line, task);
-	/* A full buffer is emptied, and the thread shown once more. */
-	if (bpf_seq_write(seq, &line, sizeof(line)) != 0)
+	if (bpf_seq_write(seq, &line, sizeof(line)) == 0)
 		return 0;
-	own->is_touched = false;
-	own->is_visited |= is_visit;
+	/* The buffer was full: it is emptied, and the thread shown once more. */
+	own->is_touched = true;
+	if (is_visit)
+		own->is_visited = false;
 	return 0;
 }

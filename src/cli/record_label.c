@@ -80,8 +80,11 @@ void record_label_engine(struct session *s)
 	move_table_cost(s, &facts);
 	move_aside_cost(s, facts.aside_ns);
 	/* Ticks that did not meet the job are no part of its account, but of the price. */
-	s->run.window.sample_ns += facts.missed_ns - s->run.missed_ns;
-	s->run.missed_ns = facts.missed_ns;
+	if (facts.missed_ns >
+	    s->run.missed_ns) { /* due ones are counted by the clock, and may come a moment later */
+		s->run.window.sample_ns += facts.missed_ns - s->run.missed_ns;
+		s->run.missed_ns = facts.missed_ns;
+	}
 	record_waits_label(s);
 }
 

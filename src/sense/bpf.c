@@ -214,6 +214,7 @@ static int sampler_set_period(struct sampler *s, uint64_t period_ns,
 	if (error != 0 || prime_ns == b->period_ns)
 		return error;
 	count_due(b);
+	b->due_ns = 0; /* a whole period begins */
 	for (uint32_t i = 0; i < b->tick_count; i++)
 		if (ioctl(b->tick_fds[i], PERF_EVENT_IOC_PERIOD, &prime_ns) != 0)
 			return err_set(err, -errno, "cannot change the period: %s",
@@ -286,7 +287,7 @@ static void sampler_facts(struct sampler *s, struct sampler_facts *out)
 		.missed_ns = ticks_ns(b, b->due > counts.met ? b->due - counts.met : 0),
 		.is_kernel_measured = true,
 	};
-	if (counts.met > 0)
+	if (counts.met > 0 && b->bare_tick_ps > 0)
 		out->costs.tick_ps = out->kernel_ns * PS_PER_NS / counts.met;
 }
 

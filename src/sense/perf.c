@@ -18,6 +18,10 @@
 #define COUNT_RARELY 2000u
 
 #define RING_PAGES_FEW 16u
+/* Below this period a ring of the usual size holds less than the recorder may be away for, to save or to read a file: a larger
+ * one then, as far as its user may lock so much. */
+#define FAST_NS	  (5 * NS_PER_MS)
+#define FAST_MORE 4u
 
 uint64_t perf_elapsed_ns(const struct sampler *s, uint64_t at_ns)
 {
@@ -177,7 +181,10 @@ static int open_parts(struct sampler *s, const struct sampler_settings *settings
 
 	s->kernel_key = frame_key(&marker, 0);
 	if (error == 0)
-		error = perf_begin(s, settings, PERF_RING_PAGES, err);
+		error = perf_begin(s, settings,
+				   settings->period_ns < FAST_NS ? FAST_MORE * PERF_RING_PAGES
+								 : PERF_RING_PAGES,
+				   err);
 	return error == 0 ? open_events(s, err) : error;
 }
 

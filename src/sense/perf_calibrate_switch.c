@@ -1,8 +1,7 @@
-/* perf_calibrate_switch.c - what a switch of a watched thread costs: a ring of children of ours on one CPU hand a token on, and their
- * CPU time says what a turn takes, without events, with one on every other child, and with one on each. With events that are
- * due soon the kernel sets the CPU's timer anew at each switch, for which a virtual machine is left; what that drives out of a
- * job's caches is in it, so all have some work between. They are many because the kernel's own memory of an event has left the
- * first caches by the time its thread runs again. With events that are due in a second it only moves them. */
+/* perf_calibrate_switch.c - what a switch of a watched thread costs: two children of ours on one CPU hand a token to and fro, and their CPU
+ * time says what a turn takes, without events, with one on the first, and with one on both. With events that are due soon the
+ * kernel sets the CPU's timer anew at each switch, for which a virtual machine is left; what that drives out of a job's caches
+ * is in it, so both have some work between. With events that are due in a second it only moves them. */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -32,7 +31,7 @@
 #define STEPS	  4000u
 #define WARM	  1u /* turns that are not timed */
 #define TURNS	  4u /* few enough for no event to come due */
-#define TOTAL_NS  (400 * NS_PER_MS)
+#define TOTAL_NS  (300 * NS_PER_MS)
 
 /* How the ring is watched in a round. */
 enum watched_as { IDLE_UNWATCHED, IDLE_FAR, UNWATCHED, HALF_SOON, ALL_SOON, WAYS };
@@ -249,14 +248,22 @@ static bool take_rounds(const struct ring *r, const struct perf_means *means, in
 	return rounds >= LEAST;
 }
 
-void perf_calibrate_switch(const struct perf_means *means, struct charge_costs *out)
+/* With a ring of its own: of one that was not answered in time a token may be under way still. */
+static bool measure(const struct perf_means *means, int from, int to, uint64_t even_ps[WAYS],
+		    uint64_t odd_ps[WAYS])
 {
 	SCOPED(ring_end) struct ring r = { .desks = MAP_FAILED };
+
+	return ring_begin(&r) == 0 && take_rounds(&r, means, from, to, even_ps, odd_ps);
+}
+
+void perf_calibrate_switch(const struct perf_means *means, struct charge_costs *out)
+{
 	uint64_t even[WAYS], odd[WAYS], in_ps, out_ps;
 
 	/* Apart: rounds without work let the others find their caches cold. */
-	if (ring_begin(&r) != 0 || !take_rounds(&r, means, IDLE_UNWATCHED, UNWATCHED, even, odd) ||
-	    !take_rounds(&r, means, UNWATCHED, WAYS, even, odd))
+	if (!measure(means, IDLE_UNWATCHED, UNWATCHED, even, odd) ||
+	    !measure(means, UNWATCHED, WAYS, even, odd))
 		return;
 	out->still_ps = middle(less(even[IDLE_FAR], even[IDLE_UNWATCHED]),
 			       less(odd[IDLE_FAR], odd[IDLE_UNWATCHED]));

@@ -78,7 +78,8 @@ struct sampler_facts {
 	uint64_t threads, processes; /* ever seen */
 	uint64_t unnamed_frames;     /* among those given */
 	uint64_t aside_ns; /* time that drains spent on what is no sample: forks, maps, ends */
-	uint64_t table_ns; /* own CPU time that drains spent on having files read into tables */
+	/* Own CPU time that drains spent on what is learned once: files read into tables, places found in them and named. */
+	uint64_t table_ns;
 	uint64_t
 		reading_ns; /* CPU time of a child that reads them and has not ended: in no getrusage() yet */
 	uint64_t awaited_files; /* whose names servers may still send */

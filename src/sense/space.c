@@ -21,6 +21,7 @@
 #include "sense/walk.h"
 
 #define KNOWN_PLACES  4096u
+#define LEARNED_MOST  (2 * KNOWN_PLACES) /* each is found out, and then named */
 #define KALLSYMS_PATH "/proc/kallsyms"
 #define ASK_AGAIN_NS  (10 * NS_PER_MS) /* a file that is being read */
 #define MAX_NAMED \
@@ -38,6 +39,11 @@ struct known {
 	struct module_frames frames; /* .function NULL: not named yet */
 };
 
+/* Something is being learned: since when, and what was counted then. */
+struct learning {
+	uint64_t began_ns, table_ns;
+};
+
 struct spaces {
 	struct naming *names;
 	struct modules *modules;
@@ -45,7 +51,8 @@ struct spaces {
 	struct kallsyms *kernel;
 	bool is_kernel_tried;
 	uint64_t unnamed;
-	uint64_t table_ns;	 /* CPU time of building tables */
+	uint64_t learned;	 /* places, up to LEARNED_MOST */
+	uint64_t table_ns;	 /* CPU time of building tables, and of learning places */
 	struct process *process; /* of the walk in work; NULL: unknown */
 	struct known known[KNOWN_PLACES];
 	uint64_t pcs[WALK_MAX_STEPS];
@@ -190,16 +197,31 @@ static struct known *place_of(struct spaces *s, uint32_t generation, uint64_t pc
 	return &s->known[h >> 52];
 }
 
-/* What `pc` of the process in work is; from memory when it was asked before. */
-static struct known *look_up(struct spaces *s, uint64_t pc)
+/* What is learned of a place stays known: it is paid once, and no longer period makes it cheaper. */
+static struct learning learning_begin(const struct spaces *s)
 {
-	uint32_t generation = s->process->maps->generation;
-	struct known *k = place_of(s, generation, pc);
-	struct mapping *m;
+	return (struct learning){ clock_read_ns(CLOCK_THREAD_CPUTIME_ID), spaces_table_ns(s) };
+}
 
-	if (k->is_filled && k->pc == pc && k->generation == generation)
-		return k;
-	m = find_mapping(s, pc);
+/* Of a program with more places than are remembered, they are learned again and again: that is the price of samples. */
+static void learning_end(struct spaces *s, const struct learning *l)
+{
+	uint64_t took_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - l->began_ns;
+	uint64_t counted_ns = spaces_table_ns(s) - l->table_ns;
+
+	if (s->learned >= LEARNED_MOST)
+		return;
+	s->learned++;
+	s->table_ns += took_ns > counted_ns ? took_ns - counted_ns : 0;
+}
+
+/* Finds out what `pc` of the process in work is. */
+static struct known *learn(struct spaces *s, uint64_t pc)
+{
+	struct mapping *m = find_mapping(s, pc);
+	uint32_t generation;
+	struct known *k;
+
 	if (m != NULL)
 		settle(s, m);
 	generation = s->process->maps->generation;
@@ -217,6 +239,21 @@ static struct known *look_up(struct spaces *s, uint64_t pc)
 			k->is_start = is_start(t, k->place);
 		}
 	}
+	return k;
+}
+
+/* The same, from memory when it was asked before. */
+static struct known *look_up(struct spaces *s, uint64_t pc)
+{
+	uint32_t generation = s->process->maps->generation;
+	struct known *k = place_of(s, generation, pc);
+	struct learning learning;
+
+	if (k->is_filled && k->pc == pc && k->generation == generation)
+		return k;
+	learning = learning_begin(s);
+	k = learn(s, pc);
+	learning_end(s, &learning);
 	return k;
 }
 
@@ -304,8 +341,10 @@ static struct module_frames name_user(struct spaces *s, uint64_t pc, uint64_t at
 	if (frames.function == NULL && k->module != NULL) {
 		/* A signal's trampoline is not called: its return address is its very first instruction. */
 		uint32_t own = k->row != NULL && k->row->is_signal;
+		struct learning learning = learning_begin(s);
 
 		module_frames(s->modules, k->module, k->place + own, &frames);
+		learning_end(s, &learning);
 	} else if (frames.function == NULL) {
 		name_own(s, pc, at_ns, &frames);
 	}

@@ -84,6 +84,7 @@ struct waits_source {
 	uint64_t scale_ppm;		 /* in slices */
 	int64_t ahead_ns;		 /* our clock's, of that of the records */
 	uint64_t now_ns;		 /* of the look in work, by the clock of the records */
+	uint64_t looked_ns;		 /* of the last one: sums of what lives are of then */
 	const struct sampler_sink *sink; /* while there is one to give to */
 	uint64_t next_ns;		 /* of the next one */
 	uint64_t looks;			 /* from 1 */

@@ -83,7 +83,7 @@ static void look(struct waits_source *s, bool is_all)
 {
 	ring_buffer__consume(s->ring);
 	waits_look(s, is_all, waits_take_line);
-	s->now_ns = waits_now_ns(s);
+	s->looked_ns = s->now_ns = waits_now_ns(s);
 }
 
 void waits_source_take(struct waits_source *s, const struct sampler_sink *sink)
@@ -124,6 +124,7 @@ void waits_source_rest(struct waits_source *s, const struct sampler_sink *sink)
 	s->sink = sink;
 	ring_buffer__consume(s->ring);
 	waits_look(s, true, waits_take_line);
+	s->looked_ns = waits_now_ns(s);
 	s->has_rested = true;
 	for (uint32_t i = 0; i < s->place_count; i++) {
 		struct waits_thread *thread = &s->threads[i];
@@ -184,7 +185,7 @@ void waits_source_set_rate(struct waits_source *s, uint32_t looks_a_second)
 static uint64_t live_ns(const struct waits_source *s, enum state state)
 {
 	const struct waits_sums *sums = &s->live;
-	unsigned __int128 until_ns = (unsigned __int128)sums->count[state] * s->now_ns;
+	unsigned __int128 until_ns = (unsigned __int128)sums->count[state] * s->looked_ns;
 
 	return sums->exact_ns[state] + (until_ns > sums->since_ns[state]
 						? (uint64_t)(until_ns - sums->since_ns[state])

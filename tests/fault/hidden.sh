@@ -76,7 +76,7 @@ seen_by() {
 }
 
 engines='perf ptrace'
-if "$tare" record -q --engine bpf -f -o h.tare -- true 2>err || ! grep -q BPF err; then
+if "$tare" record -q --engine bpf -f -o h.tare -- true 2>err || ! grep -qE 'no BPF programs|built without BPF' err; then
 	engines="$engines bpf"
 fi
 
