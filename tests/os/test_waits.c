@@ -321,7 +321,7 @@ static void nine_hundred_that_sleep_at_once_all_have_their_stacks(void **state)
 	assert_true(seen->watch.facts.is_over);
 	share = (double)seen->all_there_ns / (double)seen->all_ns[STATE_WAITING];
 	print_message("crowd: of all waiting %.4f at the right place\n", share);
-	assert_measured(share > .9);
+	assert_measured(share > .8); /* where looks or lines are forgotten it is a half */
 	free(seen);
 }
 
